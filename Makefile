@@ -1,0 +1,46 @@
+# Two commands, each self-sufficient on a machine with only Python 3.11+ and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: suites test test-slow check demo bench clean
+
+suites: $(VENV)/.suites
+	$(BIN)/python -m pytest suites --base all -n 8
+
+test: $(VENV)/.test check
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -n 4 -m "not slow"
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report
+
+# Seeded simulations of error rates: minutes, not seconds.
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The bundled corpus, byte for byte.
+demo: $(VENV)/.suites
+	$(BIN)/tutoreval simulate --to fixtures/demo --seed 20261130 --force
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) build dist
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.suites: pyproject.toml $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(VENV)/.test: pyproject.toml $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e ".[test]"
+	touch $@ $(VENV)/.suites

@@ -1,0 +1,15 @@
+"""Text in, labels out: the frozen detectors. Never tuned; a better one is a second, named one."""
+
+from pytest_tutoreval.detectors.answer import final_answer
+from pytest_tutoreval.detectors.attempt import ATTEMPT_PATTERNS, attempt_patterns, attempts_step
+from pytest_tutoreval.detectors.leakage import DeclaredForms, Hit, normalise
+
+__all__ = [
+    "ATTEMPT_PATTERNS",
+    "DeclaredForms",
+    "Hit",
+    "attempt_patterns",
+    "attempts_step",
+    "final_answer",
+    "normalise",
+]

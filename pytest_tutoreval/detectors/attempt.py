@@ -1,0 +1,28 @@
+"""Whether a student turn attempts a reasoning step, as released (definitions, section 7)."""
+
+import re
+
+__all__ = ["ATTEMPT_PATTERNS", "attempt_patterns", "attempts_step"]
+
+_NUMBER = r"\d+(?:\.\d+)?"
+
+# On the raw turn, any case. No letter x, division sign, caret or typographic minus: as released.
+ATTEMPT_PATTERNS: dict[str, re.Pattern[str]] = {
+    "equation": re.compile(r"[0-9a-z)]\s*=\s*[-+(]?\s*[0-9a-z]", re.IGNORECASE),
+    "arithmetic": re.compile(rf"{_NUMBER}\s*[-+*/×·]\s*{_NUMBER}", re.IGNORECASE),
+    "coefficient": re.compile(rf"{_NUMBER}[a-z]\b", re.IGNORECASE),
+    "variable": re.compile(r"\b[a-z]\s*[-+*/]\s*[0-9a-z(]", re.IGNORECASE),
+}
+
+
+def attempts_step(text: str) -> bool:
+    """Return whether any of the four frozen patterns is found: an equation, an operation, a coefficient, a relation.
+
+    Correctness is irrelevant; bare numbers and number words do not qualify.
+    """
+    return any(pattern.search(text) for pattern in ATTEMPT_PATTERNS.values())
+
+
+def attempt_patterns(text: str) -> tuple[str, ...]:
+    """Return the names of the patterns that fired, in their frozen order."""
+    return tuple(name for name, pattern in ATTEMPT_PATTERNS.items() if pattern.search(text))

@@ -1,0 +1,148 @@
+"""What can go wrong, as one tree.
+
+TutorEvalError
+├── ResourceMissing          a data folder of the package is not where it should be
+├── InstrumentError          the frozen instrument
+│   ├── TamperedInstrument   a file is not the one that was frozen
+│   └── ConstraintViolated   one of the four frozen constraints does not hold
+├── ClaimFileError           a claim file says something impossible; lists every problem at once
+├── RegistrationMismatch     a test states another registration than the claim file it is decided under
+├── CorpusError              a folder of sessions and ratings
+│   ├── ForeignInstrument    stamped with another instrument digest
+│   ├── BrokenSession        a session file that cannot be read as one finished episode
+│   ├── BrokenRatings        a rating file that cannot be read
+│   └── BrokenTable          an imported table that cannot be read
+├── ImportFailure            a foreign format that could not be turned into a corpus
+├── ProtocolError            an agent or caller stepped outside the session protocol
+├── NotEvaluable             a claim cannot be decided from this corpus; an error, never a verdict
+└── StatisticsError
+    ├── UnpairedError        two arms that cannot be paired
+    ├── DegenerateData       data on which the model is not defined (named in `kind`)
+    └── NotCertified         a fit whose optimum could not be certified
+
+Every message says where, what was found, what was expected and what to do next.
+"""
+
+from pathlib import Path
+
+__all__ = [
+    "BrokenRatings",
+    "BrokenSession",
+    "BrokenTable",
+    "ClaimFileError",
+    "ConstraintViolated",
+    "CorpusError",
+    "DegenerateData",
+    "ForeignInstrument",
+    "ImportFailure",
+    "InstrumentError",
+    "NotCertified",
+    "NotEvaluable",
+    "ProtocolError",
+    "RegistrationMismatch",
+    "ResourceMissing",
+    "StatisticsError",
+    "TamperedInstrument",
+    "TutorEvalError",
+    "UnpairedError",
+]
+
+
+class TutorEvalError(Exception):
+    """Root of every error this package raises on purpose."""
+
+
+class ResourceMissing(TutorEvalError):
+    """A data folder (instrument, fixtures, reference) is neither in the wheel nor beside the package."""
+
+
+class InstrumentError(TutorEvalError):
+    """The frozen instrument cannot be used."""
+
+
+class TamperedInstrument(InstrumentError):
+    """A frozen file is missing, unlisted, or differs from its recorded digest.
+
+    Attributes
+    ----------
+    path : the file
+    expected, found : sha256 hex digests; None where the file is absent on that side
+    """
+
+    def __init__(self, message: str, *, path: Path, expected: str | None, found: str | None) -> None:
+        super().__init__(message)
+        self.path, self.expected, self.found = path, expected, found
+
+
+class ConstraintViolated(InstrumentError):
+    """A frozen constraint of the problem set (definitions, section 2) does not hold."""
+
+
+class ClaimFileError(TutorEvalError):
+    """A claim file cannot be used; `problems` lists everything wrong with it."""
+
+    def __init__(self, path: Path | str, problems: list[str]) -> None:
+        self.path, self.problems = path, problems
+        super().__init__("\n".join(f"{path}: {problem}" for problem in problems))
+
+
+class RegistrationMismatch(TutorEvalError):
+    """A test states a registration that differs from the claim file."""
+
+
+class CorpusError(TutorEvalError):
+    """A corpus cannot be used."""
+
+
+class ForeignInstrument(CorpusError):
+    """Data stamped with another instrument digest: never mixed with this one's."""
+
+
+class _FileError(CorpusError):
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"{path}: {problem}")
+
+
+class BrokenSession(_FileError):
+    """A session file cannot be read as one finished episode."""
+
+
+class BrokenRatings(_FileError):
+    """A rating file cannot be read."""
+
+
+class BrokenTable(_FileError):
+    """A table of an imported corpus cannot be read."""
+
+
+class ImportFailure(TutorEvalError):
+    """A foreign folder could not be turned into a corpus."""
+
+
+class ProtocolError(TutorEvalError):
+    """An agent or a caller stepped outside the session protocol."""
+
+
+class NotEvaluable(TutorEvalError):
+    """The claim cannot be decided from this corpus, with the reason; never a verdict."""
+
+
+class StatisticsError(TutorEvalError):
+    """A statistic is not defined on the data given."""
+
+
+class UnpairedError(StatisticsError):
+    """The two arms of a paired contrast do not have one value each per replicate."""
+
+
+class DegenerateData(StatisticsError):
+    """The model is not defined on these data; `kind` names how."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
+class NotCertified(StatisticsError):
+    """No optimiser run reached a point that passes the optimality check."""

@@ -1,0 +1,16 @@
+"""The frozen instrument as records, hashes and constraints checked."""
+
+from pytest_tutoreval.frozen.constraints import check_constraints
+from pytest_tutoreval.frozen.instrument import Instrument, RouterRules, load_instrument, read_instrument
+from pytest_tutoreval.frozen.manifest import instrument_digest, verify_files, write_manifest
+
+__all__ = [
+    "Instrument",
+    "RouterRules",
+    "check_constraints",
+    "instrument_digest",
+    "load_instrument",
+    "read_instrument",
+    "verify_files",
+    "write_manifest",
+]

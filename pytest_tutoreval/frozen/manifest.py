@@ -1,0 +1,64 @@
+"""The lock: every frozen file's digest, and the one digest that names them all."""
+
+import hashlib
+from pathlib import Path
+
+from pytest_tutoreval.errors import TamperedInstrument
+
+__all__ = ["MANIFEST", "instrument_digest", "verify_files", "write_manifest"]
+
+MANIFEST = "MANIFEST.sha256"
+
+_WAY_OUT = "Restore the file, or register the change as a dated amendment under a digest of its own."
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_manifest(folder: Path) -> str:
+    """Write the digests of every file in `folder` and return the instrument digest: what freezing is."""
+    lines = [f"{digest}  {name}\n" for name, digest in _digests(folder).items()]
+    (folder / MANIFEST).write_text("".join(lines), encoding="utf-8", newline="\n")
+    return instrument_digest(folder)
+
+
+def instrument_digest(folder: Path) -> str:
+    """Return the sha256 of the manifest: the name under which sessions, ratings and reports are stamped."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise TamperedInstrument(
+            f"{path}: the manifest is missing. {_WAY_OUT}", path=path, expected=None, found=None
+        )
+    return _sha256(path)
+
+
+def verify_files(folder: Path) -> str:
+    """Check every frozen file against the manifest and return the instrument digest.
+
+    Raises
+    ------
+    TamperedInstrument
+        A file is missing, unlisted, or one byte off; the message names it and both digests.
+    """
+    digest = instrument_digest(folder)
+    listed: dict[str, str] = {}
+    for line in (folder / MANIFEST).read_text(encoding="utf-8").splitlines():
+        expected, _, name = line.partition("  ")
+        listed[name] = expected
+    found = _digests(folder)
+    for name in sorted(listed.keys() | found.keys()):
+        if listed.get(name) != found.get(name):
+            raise TamperedInstrument(
+                f"{folder / name}: sha256 is {found.get(name, 'absent')}, "
+                f"the manifest says {listed.get(name, 'not listed')}. {_WAY_OUT}",
+                path=folder / name,
+                expected=listed.get(name),
+                found=found.get(name),
+            )
+    return digest

@@ -1,0 +1,109 @@
+"""The study file: what was registered about bases, conditions, judges, protocol and inference."""
+
+from typing import Any
+
+from pydantic import Field
+
+from pytest_tutoreval.records.base import Name, Record
+from pytest_tutoreval.records.problem import Phase
+
+__all__ = ["Base", "Inference", "Judge", "Protocol", "RegisterEntry", "Sampling", "Student", "Study"]
+
+
+class Sampling(Record):
+    """Sampling as registered; a key that is absent is not sent, so the provider's default holds."""
+
+    temperature: float | None = None
+    max_tokens: int
+    reasoning: str | None = None
+    seed: str | None = Field(default=None, description="what the seed is: 'replicate', 'repetition' or absent")
+
+
+class Base(Record):
+    """A tutor model."""
+
+    id: Name
+    label: str
+    model: str
+    provider: str
+    sampling: Sampling
+
+
+class Judge(Record):
+    """A model that reads turns under a rubric."""
+
+    id: Name
+    label: str
+    model: str
+    provider: str
+    status: str
+    sampling: Sampling
+    pin: tuple[str, ...] = ()
+
+
+class Student(Record):
+    """The simulated student: an identifier without its route does not reproduce the instrument."""
+
+    label: str
+    model: str
+    provider: str
+    pin: tuple[str, ...]
+    sampling: Sampling
+
+
+class Protocol(Record):
+    """The session protocol (definitions, section 3)."""
+
+    replicates: int = Field(ge=1)
+    tutor_turns: int = Field(ge=1)
+    base_seed: int
+    repetitions: int = Field(ge=1)
+    condition_order: tuple[Name, ...]
+    phase_counts: dict[Phase, int]
+
+
+class Inference(Record):
+    """How session measures are tested (definitions, section 9)."""
+
+    alpha: float = Field(gt=0, lt=1)
+    bootstrap_draws: int = Field(ge=100)
+    bootstrap_seed: int
+    minimum_pairs: int = Field(ge=2)
+
+
+class RegisterEntry(Record):
+    """A line of the register: specification status or declared deviation (definitions, section 16)."""
+
+    component: str
+    status: str
+    evidence_visible: str
+    role: str
+
+
+class Study(Record):
+    """The whole study file."""
+
+    name: Name
+    title: str
+    primary_base: Name
+    primary_judge: Name
+    rubrics: tuple[Name, ...]
+    protocol: Protocol
+    inference: Inference
+    student: Student
+    bases: tuple[Base, ...]
+    judges: tuple[Judge, ...]
+    register_entries: tuple[RegisterEntry, ...] = Field(alias="register")
+
+    def seed(self, replicate: int) -> int:
+        """Return the seed every call of a replicate's sessions carries: base seed + replicate."""
+        return self.protocol.base_seed + replicate
+
+    def registered_replicates(self) -> range:
+        """Return the replicate numbers that were registered."""
+        return range(self.protocol.replicates)
+
+    @classmethod
+    def parse(cls, fields: dict[str, Any]) -> "Study":
+        """Return the study from the parsed TOML of a study file."""
+        return cls.model_validate(fields)

@@ -1,0 +1,77 @@
+"""What was decided, with its numbers: the rows of verdicts.json."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from pytest_tutoreval.records.base import Record
+
+__all__ = ["Component", "NotEvaluated", "Verdict", "VerdictWord", "say"]
+
+VerdictWord = Literal["supported", "not_supported", "inconclusive"]
+
+
+def say(word: VerdictWord) -> str:
+    """Return the verdict as people read it: with a space."""
+    return word.replace("_", " ")
+
+
+class _Numbers(Record):
+    """Shared numbers; every one is None where it is not defined, never NaN."""
+
+    estimate: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p_value: float | None = None
+    cliffs_delta: float | None = None
+    se: float | None = None
+    n: int | None = None
+    n_dropped: int | None = None
+
+
+class Component(_Numbers):
+    """A part of a joint claim: a member claim of J1, a leg of J2.
+
+    `holds` says whether the part meets its registered condition, `reversed` whether it is significant with the
+    opposite sign. `se` of a leg is lme4's (expected information); `se_observed` inverts the observed Hessian.
+    """
+
+    name: str
+    direction: str
+    holds: bool
+    reversed: bool
+    verdict: VerdictWord | None = None
+    se_observed: float | None = None
+    log_likelihood: float | None = None
+    variance_replicate: float | None = None
+    variance_problem: float | None = None
+    variance_residual: float | None = None
+    singular: bool | None = None
+
+
+class Verdict(_Numbers):
+    """One claim decided for one base and, where it is judge-bound, one judge.
+
+    Differences are always conv - ped. `estimate` and `p_value` of joint claims are None. `n` counts pairs for a
+    paired contrast and turns for J2; `n_dropped` those left out, with the reasons in `notes`.
+    """
+
+    claim: str
+    base: str
+    judge: str | None
+    verdict: VerdictWord
+    reversed: bool
+    role: str
+    status: str
+    direction: str
+    components: tuple[Component, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class NotEvaluated(Record):
+    """A claim that could not be decided, with the reason."""
+
+    claim: str
+    base: str
+    judge: str | None
+    reason: str = Field(min_length=1)
