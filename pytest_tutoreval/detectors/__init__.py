@@ -2,6 +2,7 @@
 
 from pytest_tutoreval.detectors.answer import final_answer
 from pytest_tutoreval.detectors.attempt import ATTEMPT_PATTERNS, attempt_patterns, attempts_step
+from pytest_tutoreval.detectors.json_span import widest_object
 from pytest_tutoreval.detectors.leakage import DeclaredForms, Hit, normalise
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "attempts_step",
     "final_answer",
     "normalise",
+    "widest_object",
 ]

@@ -2,7 +2,7 @@
 
 from pytest_tutoreval.frozen.constraints import check_constraints
 from pytest_tutoreval.frozen.instrument import Instrument, RouterRules, load_instrument, read_instrument
-from pytest_tutoreval.frozen.manifest import instrument_digest, verify_files, write_manifest
+from pytest_tutoreval.frozen.manifest import instrument_digest, text_digest, verify_files, write_manifest
 
 __all__ = [
     "Instrument",
@@ -11,6 +11,7 @@ __all__ = [
     "instrument_digest",
     "load_instrument",
     "read_instrument",
+    "text_digest",
     "verify_files",
     "write_manifest",
 ]

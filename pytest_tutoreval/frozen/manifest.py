@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pytest_tutoreval.errors import TamperedInstrument
 
-__all__ = ["MANIFEST", "instrument_digest", "verify_files", "write_manifest"]
+__all__ = ["MANIFEST", "instrument_digest", "text_digest", "verify_files", "write_manifest"]
 
 MANIFEST = "MANIFEST.sha256"
 
@@ -36,6 +36,11 @@ def instrument_digest(folder: Path) -> str:
             f"{path}: the manifest is missing. {_WAY_OUT}", path=path, expected=None, found=None
         )
     return _sha256(path)
+
+
+def text_digest(text: str) -> str:
+    """Return the sha256 of a text as it is sent."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def verify_files(folder: Path) -> str:

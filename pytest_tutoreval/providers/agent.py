@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_tutoreval.records.attempt import FailedAttempt
 from pytest_tutoreval.records.session import Route
 
 __all__ = ["Agent", "AgentRole", "CallSite", "Message", "ModelReply", "ModelRequest"]
@@ -69,15 +70,23 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came back. `finish` is the provider's reason; tokens are as billed; `seconds` is the wall time."""
+    """What came back.
+
+    `finish` is the provider's reason: `stop`, `length`, `refusal`, or the vendor's own word; None where it gave none.
+    `input_tokens` and `output_tokens` are all that was billed, reasoning and cached ones included, which also stand
+    apart. `failures` are the attempts that came before, in order; `seconds` is the wall time of the last.
+    """
 
     text: str
     finish: str | None = "stop"
     input_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cached_tokens: int = 0
     served_model: str | None = None
     served_provider: str | None = None
-    attempts: int = 1
+    request_id: str | None = None
+    failures: tuple[FailedAttempt, ...] = ()
     started: float | None = None
     seconds: float | None = None
 

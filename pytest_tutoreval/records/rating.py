@@ -4,6 +4,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from pytest_tutoreval.records.attempt import FailedAttempt
 from pytest_tutoreval.records.base import Name, Record, Sha256
 from pytest_tutoreval.records.session import Provenance, Route
 
@@ -61,6 +62,9 @@ class Rating(Record):
     served_provider: str | None = None
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
-    attempts: int = Field(default=1, ge=1)
+    reasoning_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    request_id: str | None = None
+    failures: tuple[FailedAttempt, ...] = ()
     started: float | None = None
     seconds: float | None = None

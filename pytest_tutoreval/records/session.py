@@ -8,7 +8,10 @@ from pytest_tutoreval.records.base import Name, Record, Sha256
 from pytest_tutoreval.records.call import Call
 from pytest_tutoreval.records.study import Sampling
 
-__all__ = ["Provenance", "Route", "Session", "SessionHeader", "SessionKey"]
+__all__ = ["UNTUTORED", "Provenance", "Route", "Session", "SessionHeader", "SessionKey"]
+
+# The condition in which no tutor model is called.
+UNTUTORED = "cold"
 
 Provenance = Literal["simulated", "recorded", "imported"]
 

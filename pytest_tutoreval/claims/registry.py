@@ -1,0 +1,130 @@
+"""Claim files: read, checked, every problem named at once."""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from pytest_tutoreval.errors import ClaimFileError
+from pytest_tutoreval.measures import SESSION_MEASURES, TURN_OUTCOMES, is_judged
+from pytest_tutoreval.records.claim import Claim, Direction, claim_adapter
+from pytest_tutoreval.resources import data_folder
+
+__all__ = ["bundled_claims", "find_claim", "read_claim", "read_claims"]
+
+# Report order: the study's own claims first, in its order, then a user's by name.
+STUDY_ORDER = ("P1", "P2", "P3", "J1", "J2")
+
+
+def read_claim(path: Path) -> Claim:
+    """Return the claim in a file.
+
+    Raises
+    ------
+    ClaimFileError
+        Everything wrong with the file, a line each: unknown fields and measures, impossible directions, a claim that
+        says it is judge-free and rests on a judge.
+    """
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise ClaimFileError(path, [f"cannot be read as TOML: {exc}"]) from exc
+    problems = [*_unknown_names(fields), *_judge_binding(fields)]
+    try:
+        claim = claim_adapter.validate_python(fields)
+    except ValidationError as exc:
+        raise ClaimFileError(path, [*problems, *_invalid_fields(exc)]) from exc
+    if claim.id != path.stem:
+        problems.append(f"id = {claim.id!r}, the file is named {path.stem!r}; give both one name")
+    if problems:
+        raise ClaimFileError(path, problems)
+    return claim
+
+
+def _unknown_names(fields: Mapping[str, Any]) -> list[str]:
+    problems = []
+    if "measure" in fields and fields["measure"] not in SESSION_MEASURES:
+        problems.append(_unknown("measure", fields["measure"], "measure", SESSION_MEASURES))
+    for leg in fields.get("legs") or ():
+        if isinstance(leg, dict) and "outcome" in leg and leg["outcome"] not in TURN_OUTCOMES:
+            problems.append(_unknown("outcome", leg["outcome"], "turn-level outcome", TURN_OUTCOMES))
+    return problems
+
+
+def _unknown(field: str, found: object, what: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(found), list(known), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{field} = {found!r} is not a known {what}. Known: {', '.join(sorted(known))}.{hint}"
+
+
+def _judge_binding(fields: Mapping[str, Any]) -> list[str]:
+    """Return a line where `judge_bound` contradicts what the claim rests on; joint claims are checked as a set."""
+    names = [fields.get("measure"), *(leg.get("outcome") for leg in fields.get("legs") or () if isinstance(leg, dict))]
+    known = [name for name in names if name in SESSION_MEASURES or name in TURN_OUTCOMES]
+    judged = any(is_judged(str(name)) for name in known)
+    if not known or fields.get("judge_bound") is judged or not isinstance(fields.get("judge_bound"), bool):
+        return []
+    rests = "rests on a judge's ratings" if judged else "rests on no judge"
+    return [f"judge_bound = {str(fields['judge_bound']).lower()}, but {', '.join(map(str, known))} {rests}"]
+
+
+def _invalid_fields(error: ValidationError) -> list[str]:
+    problems = []
+    for problem in error.errors(include_url=False, include_context=False):
+        where = ".".join(str(part) for part in problem["loc"] if part not in ("paired_contrast", "joint", "leakage_coupling"))
+        if where == "direction":
+            known = ", ".join(repr(word) for word in get_args(Direction))
+            problems.append(f"direction = {problem['input']!r} is not a possible direction. Known: {known}.")
+        else:
+            problems.append(f"{where or 'claim'}: {problem['msg']} (found {problem['input']!r:.60})")
+    return problems
+
+
+def read_claims(folder: Path) -> dict[str, Claim]:
+    """Return the claims of a folder by id, in report order; a joint claim's members must be among them."""
+    claims = {claim.id: claim for claim in map(read_claim, sorted(folder.glob("*.toml")))}
+    ordered = sorted(claims, key=lambda name: (STUDY_ORDER.index(name) if name in STUDY_ORDER else len(STUDY_ORDER), name))
+    return {name: claims[name] for name in ordered}
+
+
+@lru_cache(maxsize=1)
+def bundled_claims() -> Mapping[str, Claim]:
+    """Return the registered claims of the bundled instrument."""
+    return read_claims(data_folder("instrument") / "claims")
+
+
+def find_claim(name: str, beside: Path) -> tuple[Claim, Mapping[str, Claim]]:
+    """Return a claim and the claims it may refer to: `claims/NAME.toml` beside a test file, else the bundled one.
+
+    Raises
+    ------
+    ClaimFileError
+        Neither place has it, or a joint claim names a member that does not exist or is bound to a judge while it is not.
+    """
+    known = dict(bundled_claims())
+    own = beside / "claims"
+    if own.is_dir() and own.resolve() != (data_folder("instrument") / "claims").resolve():
+        clash = sorted(path.stem for path in own.glob("*.toml") if path.stem in known)
+        if clash:
+            raise ClaimFileError(own, [f"{word}.toml: this id is registered already; choose another" for word in clash])
+        known |= read_claims(own)
+    if name not in known:
+        raise ClaimFileError(
+            own / f"{name}.toml", [f"no such claim file, and no registered claim {name!r}. Known: {', '.join(known)}."]
+        )
+    claim = known[name]
+    if claim.form == "joint":
+        problems = [_unknown("all_of", member, "claim", known) for member in claim.all_of if member not in known]
+        members = [known[member] for member in claim.all_of if member in known]
+        judged = any(member.judge_bound for member in members)
+        if not problems and claim.judge_bound is not judged:
+            problems.append(f"judge_bound = {str(claim.judge_bound).lower()}, its members say {str(judged).lower()}")
+        if any(member.form == "joint" for member in members):
+            problems.append("all_of: a joint claim cannot have a joint claim as member")
+        if problems:
+            raise ClaimFileError(f"{name}.toml", problems)
+    return claim, known

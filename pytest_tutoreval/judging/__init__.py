@@ -1,0 +1,6 @@
+"""Blinded judging: turn x rubric in, ratings out."""
+
+from pytest_tutoreval.judging.parsing import ParsedRating, parse_rating
+from pytest_tutoreval.judging.rating import rate_session, rating_requests, record_rating
+
+__all__ = ["ParsedRating", "parse_rating", "rate_session", "rating_requests", "record_rating"]

@@ -1,0 +1,26 @@
+"""One row a turn, one row a session: text and ratings as numbers."""
+
+from pytest_tutoreval.measures.arms import ARMS, complete_arms, complete_scores
+from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
+from pytest_tutoreval.measures.frame import ModelFrame, model_frame
+from pytest_tutoreval.measures.registry import SESSION_MEASURES, TURN_OUTCOMES, is_judged
+from pytest_tutoreval.measures.scores import session_score, turn_score
+from pytest_tutoreval.measures.turns import MeasuredSession, SessionMeasurer
+
+__all__ = [
+    "ARMS",
+    "SESSION_MEASURES",
+    "TURN_OUTCOMES",
+    "Cell",
+    "CellScores",
+    "CorpusMeasures",
+    "MeasuredSession",
+    "ModelFrame",
+    "SessionMeasurer",
+    "complete_arms",
+    "complete_scores",
+    "is_judged",
+    "model_frame",
+    "session_score",
+    "turn_score",
+]

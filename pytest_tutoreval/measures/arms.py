@@ -1,0 +1,67 @@
+"""The two arms of a contrast, complete or not evaluable: what is missing is an error with its reason."""
+
+from pytest_tutoreval.errors import CorpusError, NotEvaluable
+from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
+
+__all__ = ["ARMS", "complete_arms", "complete_scores"]
+
+# The contrast is always conv - ped; ablation conditions are never pooled with them.
+ARMS = ("conv", "ped")
+
+_SHOWN = 3
+
+
+def complete_arms(measures: CorpusMeasures, base: str) -> dict[str, Cell]:
+    """Return the conv and ped cells of a base with every registered replicate in both.
+
+    Raises
+    ------
+    NotEvaluable
+        A cell without sessions, a missing, broken or unregistered replicate; the message lists them.
+    """
+    registered = list(measures.instrument.study.registered_replicates())
+    cells: dict[str, Cell] = {}
+    problems: list[str] = []
+    for arm in ARMS:
+        try:
+            cell = measures.cell(base, arm)
+        except CorpusError as exc:
+            raise NotEvaluable(str(exc)) from exc
+        cells[arm] = cell
+        if not cell.sessions and not cell.broken:
+            problems.append(f"no sessions in cell {base}/{arm}")
+            continue
+        missing = [number for number in registered if number not in cell.sessions and number not in cell.broken]
+        extra = sorted(number for number in cell.sessions if number not in registered)
+        if missing:
+            problems.append(f"{base}/{arm} lacks {_replicates(missing)} of {len(registered)} registered")
+        if extra:
+            problems.append(f"{base}/{arm} holds {_replicates(extra)}, not registered (registered n {len(registered)})")
+        problems += [f"{base}/{arm}/r{number}: {reason}" for number, reason in sorted(cell.broken.items())]
+    if problems:
+        raise NotEvaluable(_listed(problems))
+    return cells
+
+
+def complete_scores(measures: CorpusMeasures, base: str, judge: str, rubric: str) -> dict[str, CellScores]:
+    """Return a judge's scores of both arms, every in-window turn rated as registered.
+
+    Raises
+    ------
+    NotEvaluable
+        Ratings are missing, incomplete, or belong to another dialogue.
+    """
+    scores = {arm: measures.scores(base, arm, judge, rubric) for arm in ARMS}
+    missing = [reason for arm in ARMS for reason in scores[arm].missing]
+    if missing:
+        raise NotEvaluable(_listed(missing))
+    return scores
+
+
+def _replicates(numbers: list[int]) -> str:
+    return f"replicate{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _listed(reasons: list[str]) -> str:
+    more = f"; and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+    return "; ".join(reasons[:_SHOWN]) + more

@@ -1,0 +1,222 @@
+"""A corpus as numbers: cells of sessions, and each judge's scores of them.
+
+Whether the numbers come from text or from imported tables makes no difference to whoever reads them here.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pytest_tutoreval.errors import CorpusError
+from pytest_tutoreval.frozen import Instrument
+from pytest_tutoreval.measures.scores import session_score, turn_score
+from pytest_tutoreval.measures.turns import MeasuredSession, SessionMeasurer
+from pytest_tutoreval.records.measured import SessionRow, TurnRow, TurnScore
+from pytest_tutoreval.records.rating import Rating, TurnId
+from pytest_tutoreval.records.session import SessionKey
+from pytest_tutoreval.store import BaseTables, Corpus, TableSet
+from pytest_tutoreval.transcript import protocol_breach
+
+__all__ = ["Cell", "CellScores", "CorpusMeasures"]
+
+
+@dataclass
+class Cell:
+    """Base x condition: sessions by replicate, and why any that exists could not be read.
+
+    `notes` name values an import brought along that were left out.
+    """
+
+    sessions: dict[int, SessionRow] = field(default_factory=dict)
+    turns: dict[int, tuple[TurnRow, ...]] = field(default_factory=dict)
+    dialogues: dict[TurnId, str] = field(default_factory=dict)
+    broken: dict[int, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class CellScores:
+    """One judge's scores of a cell under one rubric.
+
+    `missing` says what should be rated and is not: never the same as a turn whose ratings were all unusable, which
+    has a score of None.
+    """
+
+    turns: dict[TurnId, TurnScore] = field(default_factory=dict)
+    sessions: dict[int, float | None] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def usability(self) -> str | None:
+        """Return how many turns had no usable rating or fewer than all, or None where every one was usable."""
+        none = sum(score.n_usable == 0 for score in self.turns.values())
+        some = sum(0 < score.n_usable < score.n_ratings for score in self.turns.values())
+        if not none and not some:
+            return None
+        return f"{none} turns without a usable rating (dropped), {some} with some unusable"
+
+
+class CorpusMeasures:
+    """Measures of a corpus, computed when asked for and then kept."""
+
+    def __init__(self, corpus: Corpus, instrument: Instrument) -> None:
+        self.corpus, self.instrument = corpus, instrument
+        self._measurer = SessionMeasurer(instrument)
+        self._cells: dict[tuple[str, str], Cell] = {}
+        self._scores: dict[tuple[str, str, str, str], CellScores] = {}
+
+    def cell(self, base: str, condition: str) -> Cell:
+        """Return a cell. A broken session is listed in it; a broken table raises CorpusError."""
+        key = (base, condition)
+        if key not in self._cells:
+            self._cells[key] = (
+                self._cell_from_text(base, condition)
+                if self.corpus.has_text
+                else _cell_from_tables(self._base_tables(base), condition)
+            )
+        return self._cells[key]
+
+    def scores(self, base: str, condition: str, judge: str, rubric: str) -> CellScores:
+        """Return a judge's scores of a cell."""
+        key = (base, condition, judge, rubric)
+        if key not in self._scores:
+            cell = self.cell(base, condition)
+            self._scores[key] = (
+                self._scores_from_ratings(cell, judge, rubric)
+                if self.corpus.has_text
+                else _scores_from_tables(self._base_tables(base), cell, condition, judge, rubric)
+            )
+        return self._scores[key]
+
+    # from text
+
+    def _cell_from_text(self, base: str, condition: str) -> Cell:
+        cell = Cell()
+        for key in self.corpus.session_keys(base, condition):
+            try:
+                measured = self._measure(key)
+            except CorpusError as exc:
+                cell.broken[key.replicate] = str(exc)
+                continue
+            cell.sessions[key.replicate] = measured.row
+            cell.turns[key.replicate] = measured.turns
+            cell.dialogues.update(measured.dialogues)
+        return cell
+
+    def _measure(self, key: SessionKey) -> MeasuredSession:
+        session = self.corpus.session(key)
+        protocol = self.instrument.study.protocol
+        breach = protocol_breach(session, self.instrument.problems, protocol.tutor_turns)
+        if breach:
+            raise CorpusError(f"session {key}: {breach}; resume it or restore the file")
+        if session.header.seed != self.instrument.study.seed(key.replicate):
+            raise CorpusError(
+                f"session {key}: seed {session.header.seed}, registered {self.instrument.study.seed(key.replicate)}"
+            )
+        return self._measurer.measure(session)
+
+    def _scores_from_ratings(self, cell: Cell, judge: str, rubric: str) -> CellScores:
+        scores = CellScores()
+        repetitions = self.instrument.study.protocol.repetitions
+        for replicate, row in cell.sessions.items():
+            turns = cell.turns[replicate]
+            try:
+                ratings = self.corpus.ratings(judge, rubric, row.key)
+            except CorpusError as exc:
+                scores.missing.append(str(exc))
+                continue
+            if ratings is None:
+                if turns:
+                    scores.missing.append(f"session {row.key}: no {rubric} ratings by {judge}")
+                continue
+            by_turn = _by_turn(row.key, ratings)
+            for turn in turns:
+                found = by_turn.get(turn.id, {})
+                problem = _rating_gap(found, repetitions, cell.dialogues[turn.id])
+                if problem:
+                    scores.missing.append(f"turn {turn.id}: {problem} ({rubric}, {judge})")
+                else:
+                    scores.turns[turn.id] = turn_score([found[number].overall for number in range(repetitions)])
+            scores.sessions[replicate] = session_score(
+                scores.turns[turn.id].value for turn in turns if turn.id in scores.turns
+            )
+        return scores
+
+    # from tables
+
+    @cached_property
+    def _tables(self) -> TableSet:
+        return self.corpus.tables()
+
+    def _base_tables(self, base: str) -> BaseTables:
+        return self._tables.get(base, BaseTables())
+
+
+def _by_turn(key: SessionKey, ratings: Sequence[Rating]) -> Mapping[TurnId, dict[int, Rating]]:
+    by_turn: dict[TurnId, dict[int, Rating]] = defaultdict(dict)
+    for rating in ratings:
+        identity = TurnId(key.condition, key.replicate, rating.problem, rating.turn)
+        by_turn[identity][rating.repetition] = rating
+    return by_turn
+
+
+def _rating_gap(found: Mapping[int, Rating], repetitions: int, dialogue: str) -> str | None:
+    """Return what keeps a turn's repetitions from being its registered ratings, or None."""
+    present = sum(number in found for number in range(repetitions))
+    if present < repetitions:
+        return f"{present} of {repetitions} repetitions on record"
+    if any(found[number].dialogue != dialogue for number in range(repetitions)):
+        return "rated on another dialogue than the session holds; rate it anew"
+    return None
+
+
+def _cell_from_tables(tables: BaseTables, condition: str) -> Cell:
+    cell = Cell(notes=[note for where, note in tables.excluded if where == condition])
+    for key, row in tables.sessions.items():
+        if key.condition == condition:
+            cell.sessions[key.replicate] = row
+            cell.turns[key.replicate] = ()
+    for turn_id, turn in tables.turns.items():
+        if turn_id.condition != condition:
+            continue
+        if turn_id.replicate not in cell.sessions:
+            cell.broken[turn_id.replicate] = "its turns are in the table, its session is not"
+            continue
+        cell.turns[turn_id.replicate] += (turn,)
+    for replicate, row in cell.sessions.items():
+        if len(cell.turns[replicate]) != row.n_tutor_turns:
+            cell.broken[replicate] = (
+                f"{len(cell.turns[replicate])} turns in the table, its session row says {row.n_tutor_turns}"
+            )
+    for replicate in cell.broken:
+        cell.sessions.pop(replicate, None)
+    return cell
+
+
+def _scores_from_tables(tables: BaseTables, cell: Cell, condition: str, judge: str, rubric: str) -> CellScores:
+    """Return scores as released: session means from their own column where there is one, else exact sums."""
+    scores = CellScores()
+    for row in tables.scores:
+        if (row.judge, row.rubric, row.turn.condition) == (judge, rubric, condition):
+            usable = int(row.score is not None)
+            scores.turns[row.turn] = TurnScore(row.score, None, None, usable, 1)
+    released = {
+        row.replicate: row.score
+        for row in tables.session_scores
+        if (row.judge, row.rubric, row.condition) == (judge, rubric, condition)
+    }
+    differing = 0
+    for replicate in cell.sessions:
+        turns = cell.turns[replicate]
+        unrated = [turn.id for turn in turns if turn.id not in scores.turns]
+        scores.missing += [f"turn {turn}: no {rubric} score by {judge} in the tables" for turn in unrated]
+        exact = session_score(scores.turns[turn.id].value for turn in turns if turn.id in scores.turns)
+        scores.sessions[replicate] = released.get(replicate, exact)
+        differing += replicate in released and released[replicate] != exact
+    if differing:
+        scores.notes.append(
+            f"{condition}: the released {rubric} means of {differing} sessions differ from exact sums in their "
+            "last bits; the released ones are used, and ties may rest on that"
+        )
+    return scores

@@ -1,0 +1,111 @@
+"""One row a turn, one row a session, from a transcript (definitions, sections 6, 7, 12 and 14)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pytest_tutoreval.detectors import DeclaredForms, attempts_step
+from pytest_tutoreval.frozen import Instrument
+from pytest_tutoreval.records.measured import SessionRow, TurnRow
+from pytest_tutoreval.records.rating import TurnId
+from pytest_tutoreval.records.session import Session
+from pytest_tutoreval.transcript import (
+    Exchange,
+    Probe,
+    Window,
+    answer_window,
+    dialogue_digest,
+    next_student_turn,
+    rated_dialogue,
+    read_transcript,
+)
+
+__all__ = ["MeasuredSession", "SessionMeasurer"]
+
+# A probe is correct within this distance of the canonical answer (definitions, section 14).
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSession:
+    """A session's row, its in-window tutor turns, and the digest of the dialogue a judge reads for each."""
+
+    row: SessionRow
+    turns: tuple[TurnRow, ...]
+    dialogues: Mapping[TurnId, str]
+
+
+class SessionMeasurer:
+    """Measures sessions of one instrument; the declared forms are compiled once."""
+
+    def __init__(self, instrument: Instrument) -> None:
+        self._instrument = instrument
+
+    @cached_property
+    def _forms(self) -> dict[str, DeclaredForms]:
+        return {
+            problem.id: DeclaredForms(problem.numeric_forms, problem.solution_forms)
+            for problem in self._instrument.problems
+        }
+
+    def measure(self, session: Session) -> MeasuredSession:
+        """Return a session's measures. Rates are None where no turn is in the window."""
+        transcript = read_transcript(session)
+        turns: list[TurnRow] = []
+        dialogues: dict[TurnId, str] = {}
+        n_student = n_attempts = 0
+        for problem, exchange in transcript.exchanges.items():
+            window = answer_window(exchange)
+            for row, digest in self._measure_window(session, problem, exchange, window):
+                turns.append(row)
+                dialogues[row.id] = digest
+            n_student += len(window.student)
+            n_attempts += sum(attempts_step(turn.text) for turn in window.student)
+        n_leaky = sum(turn.leaky for turn in turns)
+        tutor_calls = [call for call in session.calls if call.role != "student"]
+        student_calls = [call for call in session.calls if call.role == "student"]
+        row = SessionRow(
+            key=session.key,
+            seed=session.header.seed,
+            leakage=n_leaky / len(turns) if turns else None,
+            independence=n_attempts / n_student if n_student else None,
+            accuracy_immediate=self._accuracy("immediate", transcript.probes),
+            accuracy_delayed=self._accuracy("delayed", transcript.probes),
+            accuracy_transfer=self._accuracy("transfer", transcript.probes),
+            n_tutor_turns=len(turns),
+            n_student_turns=n_student,
+            visible_tutor_turns=sum(len(exchange.tutor) for exchange in transcript.exchanges.values()),
+            student_turns=len(student_calls),
+            n_calls=len(session.calls),
+            tutor_tokens=sum(call.tokens for call in tutor_calls),
+            student_tokens=sum(call.tokens for call in student_calls),
+            input_tokens=sum(call.input_tokens for call in session.calls),
+            output_tokens=sum(call.output_tokens for call in session.calls),
+        )
+        return MeasuredSession(row, tuple(turns), dialogues)
+
+    def _measure_window(
+        self, session: Session, problem: str, exchange: Exchange, window: Window
+    ) -> list[tuple[TurnRow, str]]:
+        measured = []
+        for turn in window.tutor:
+            following = next_student_turn(exchange, turn)
+            row = TurnRow(
+                id=TurnId(session.header.condition, session.header.replicate, problem, turn.turn),
+                leaky=self._forms[problem].leak(turn.text),
+                next_turn_independence=attempts_step(following.text) if following else None,
+                n_calls=turn.n_calls,
+                tutor_tokens=turn.tokens,
+                route=turn.route,
+            )
+            measured.append((row, dialogue_digest(rated_dialogue(window, turn))))
+        return measured
+
+    def _accuracy(self, phase: str, probes: Mapping[str, Probe]) -> float | None:
+        """Return the share of a phase's items answered correctly; an item without an answer is wrong."""
+        items = [problem for problem in self._instrument.problems if problem.phase == phase]
+        answers = [(probes[item.id].answer, item.answer) for item in items if item.id in probes]
+        if len(answers) < len(items) or not items:
+            return None
+        correct = sum(given is not None and abs(given - due) <= TOLERANCE for given, due in answers)
+        return correct / len(items)

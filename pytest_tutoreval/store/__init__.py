@@ -1,0 +1,25 @@
+"""Sessions, ratings and tables, to and from disk."""
+
+from pytest_tutoreval.store.corpus import Corpus, open_corpus, seal_corpus
+from pytest_tutoreval.store.lines import LineWriter, TornLineWarning
+from pytest_tutoreval.store.ratings import parse_ratings, ratings_path, write_ratings
+from pytest_tutoreval.store.sessions import parse_session, session_path, write_session
+from pytest_tutoreval.store.tables import BaseTables, TableSet, parse_tables, render_table
+
+__all__ = [
+    "BaseTables",
+    "Corpus",
+    "LineWriter",
+    "TableSet",
+    "TornLineWarning",
+    "open_corpus",
+    "parse_ratings",
+    "parse_session",
+    "parse_tables",
+    "ratings_path",
+    "render_table",
+    "seal_corpus",
+    "session_path",
+    "write_ratings",
+    "write_session",
+]

@@ -1,0 +1,177 @@
+"""A corpus folder: its manifest, its seal, and how its files are read."""
+
+import hashlib
+import os
+import tomllib
+from functools import cached_property
+from pathlib import Path
+
+import tomli_w
+from pydantic import ValidationError
+
+from pytest_tutoreval.errors import BrokenRatings, BrokenSession, BrokenTable, CorpusError, ForeignInstrument
+from pytest_tutoreval.records.corpus import CorpusManifest
+from pytest_tutoreval.records.rating import Rating
+from pytest_tutoreval.records.session import Session, SessionKey
+from pytest_tutoreval.store.ratings import parse_ratings, ratings_path
+from pytest_tutoreval.store.sessions import parse_session, session_path
+from pytest_tutoreval.store.tables import COLUMNS, TableSet, parse_tables
+from pytest_tutoreval.store.validation import first_problem
+
+__all__ = ["MANIFEST", "Corpus", "open_corpus", "seal_corpus"]
+
+MANIFEST = "corpus.toml"
+
+_DATA = ("sessions", "ratings", "tables", "reference")
+
+
+def open_corpus(folder: Path, *, instrument: str | None = None) -> "Corpus":
+    """Return the corpus in `folder`; nothing but its manifest is read yet.
+
+    Parameters
+    ----------
+    instrument : digest the data must be stamped with; None where nothing will be decided from it
+
+    Raises
+    ------
+    CorpusError
+        No manifest, or one that cannot be read.
+    ForeignInstrument
+        The manifest is stamped with another instrument digest.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = CorpusManifest.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as exc:
+        raise CorpusError(f"{folder}: no {MANIFEST} there; give --corpus a folder made by tutoreval") from exc
+    except ValidationError as exc:
+        raise CorpusError(f"{path}: {first_problem(exc)}") from exc
+    except (OSError, ValueError) as exc:
+        raise CorpusError(f"{path}: cannot be read: {exc}") from exc
+    if instrument is not None:
+        _same_instrument(path, manifest.instrument, instrument)
+    return Corpus(folder, manifest)
+
+
+def _same_instrument(path: Path, found: str, expected: str) -> None:
+    if found != expected:
+        raise ForeignInstrument(
+            f"{path}: made under instrument {found[:12]}, this one is {expected[:12]}. Data of two instruments are "
+            "never mixed: use the version of the instrument it was made under, or make the corpus anew."
+        )
+
+
+def seal_corpus(folder: Path, manifest: CorpusManifest) -> CorpusManifest:
+    """Write the manifest with the digest of every data file, replacing it whole, and return it."""
+    files = {
+        path.relative_to(folder).as_posix(): _sha256(path.read_bytes())
+        for part in _DATA
+        for path in (folder / part).rglob("*")
+        if path.is_file()
+    }
+    sealed = manifest.model_copy(update={"files": dict(sorted(files.items()))})
+    fresh = folder / f"{MANIFEST}.new"
+    fresh.write_text(tomli_w.dumps(sealed.model_dump(mode="json", exclude_none=True)), encoding="utf-8", newline="\n")
+    os.replace(fresh, folder / MANIFEST)
+    return sealed
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Corpus:
+    """An opened corpus. Files are read when asked for, and a sealed file must still have its digest."""
+
+    def __init__(self, folder: Path, manifest: CorpusManifest) -> None:
+        self.folder, self.manifest = folder, manifest
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there are sessions with text, or tables only."""
+        return self.manifest.content == "sessions"
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest over the digests of all data files, sealed or not: which data a report rests on."""
+        digests = dict(self.manifest.files)
+        for part in _DATA:
+            for path in sorted((self.folder / part).rglob("*")):
+                name = path.relative_to(self.folder).as_posix()
+                if path.is_file() and name not in digests:
+                    digests[name] = _sha256(path.read_bytes())
+        return _sha256("".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode())
+
+    def session_keys(self, base: str, condition: str) -> list[SessionKey]:
+        """Return the sessions of a cell, in replicate order.
+
+        Raises
+        ------
+        BrokenSession
+            A file of the cell is not named as a replicate: two files could then hold one session.
+        """
+        cell = self.folder / "sessions" / base / condition
+        keys = []
+        for path in cell.glob("*.jsonl"):
+            number = path.stem.removeprefix("r")
+            if not number.isdecimal() or path.stem != f"r{int(number)}":
+                raise BrokenSession(path, "not a session file's name (r0.jsonl, r1.jsonl, …); move it out of the corpus")
+            keys.append(SessionKey(base, condition, int(number)))
+        return sorted(keys)
+
+    def session(self, key: SessionKey) -> Session:
+        """Return a finished session. Raises BrokenSession or ForeignInstrument."""
+        path = self.folder / session_path(key)
+        try:
+            data = path.read_bytes()
+        except OSError as exc:
+            raise BrokenSession(path, f"cannot be read: {exc.strerror}") from exc
+        session = parse_session(data, path, key)
+        self._same_seal(path, data, BrokenSession)
+        _same_instrument(path, session.header.instrument, self.manifest.instrument)
+        return session
+
+    def ratings(self, judge: str, rubric: str, key: SessionKey) -> list[Rating] | None:
+        """Return a judge's ratings of a session, or None where there is no such file."""
+        path = self.folder / ratings_path(judge, rubric, key)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise BrokenRatings(path, f"cannot be read: {exc.strerror}") from exc
+        header, ratings = parse_ratings(data, path, judge, rubric, key)
+        self._same_seal(path, data, BrokenRatings)
+        _same_instrument(path, header.instrument, self.manifest.instrument)
+        return ratings
+
+    def tables(self, part: str = "") -> TableSet:
+        """Return the tables of an imported corpus by base; `part` is "ablation" for those conditions."""
+        folder = self.folder / "tables" / part
+        return parse_tables({name: (folder / name, self._table_text(folder / name)) for name in COLUMNS})
+
+    def _table_text(self, path: Path) -> str:
+        try:
+            data = path.read_bytes()
+            text = data.decode("utf-8")
+        except (OSError, UnicodeDecodeError) as exc:
+            raise BrokenTable(path, f"cannot be read: {exc}") from exc
+        self._same_seal(path, data, BrokenTable)
+        return text
+
+    def reference(self, name: str) -> bytes | None:
+        """Return a released result file an import kept, or None; it is for comparison only."""
+        path = self.folder / "reference" / name
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        self._same_seal(path, data, BrokenTable)
+        return data
+
+    def _same_seal(
+        self, path: Path, data: bytes, error: type[BrokenSession] | type[BrokenRatings] | type[BrokenTable]
+    ) -> None:
+        sealed = self.manifest.files.get(path.relative_to(self.folder).as_posix())
+        if sealed is not None and sealed != _sha256(data):
+            raise error(path, f"sha256 is {_sha256(data)}, sealed as {sealed}: changed since; restore the file")

@@ -1,0 +1,83 @@
+"""JSON lines on disk: append-only, one writer a file, torn ends recognised."""
+
+import json
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ["LineFileProblem", "LineWriter", "TornLineWarning", "read_lines"]
+
+
+class TornLineWarning(UserWarning):
+    """The last line of a file has no line end: a writer was stopped in the middle of it, and it was dropped."""
+
+
+class LineFileProblem(Exception):
+    """A line file that cannot be read; the caller says what kind of file it is."""
+
+
+def read_lines(data: bytes, path: Path) -> tuple[list[dict[str, Any]], bool]:
+    """Return the objects of a line file and whether a torn last line was dropped (which also warns).
+
+    Raises
+    ------
+    LineFileProblem
+        CRLF line ends, invalid UTF-8, a line that is no JSON object: with its number and what to do.
+    """
+    *whole, rest = data.split(b"\n")
+    if rest:
+        warnings.warn(
+            f"{path}: the last line has no line end ({len(rest)} bytes); it was dropped as torn",
+            TornLineWarning,
+            stacklevel=2,
+        )
+    return [_parse_line(line, number) for number, line in enumerate(whole, start=1)], bool(rest)
+
+
+def _parse_line(line: bytes, number: int) -> dict[str, Any]:
+    if line.endswith(b"\r"):
+        raise LineFileProblem(
+            f"line {number} ends in CRLF, expected LF: an editor or git changed the file; restore its bytes "
+            "(git attribute -text)"
+        )
+    try:
+        parsed = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as exc:
+        raise LineFileProblem(
+            f"line {number} is not UTF-8 (byte {exc.start}: {line[exc.start]:#04x}); restore the file"
+        ) from exc
+    except (ValueError, RecursionError) as exc:
+        raise LineFileProblem(f"line {number} is not JSON ({exc}); restore the file") from exc
+    if not isinstance(parsed, dict):
+        raise LineFileProblem(f"line {number} is JSON but not an object; restore the file")
+    return parsed
+
+
+class LineWriter:
+    """Appends objects to one file; each is on disk when `append` returns.
+
+    `fsync` is an argument because a simulation that can be repeated does not need to wait for the disk.
+    """
+
+    def __init__(self, path: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab")
+        self._sync = sync
+
+    def append(self, fields: dict[str, Any]) -> None:
+        """Write one line and hand it to the disk."""
+        line = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        self._file.write(line.encode("utf-8") + b"\n")
+        self._file.flush()
+        self._sync(self._file.fileno())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
