@@ -54,9 +54,7 @@ def measure() -> str:
 
         # Both from labelled columns: the set-up is part of the cost of a fit.
         def fit_theirs(turns: pd.DataFrame = turns, components: dict[str, str] = components) -> object:
-            model = MixedLM.from_formula(
-                "y ~ L", turns, groups=np.ones(N_TURNS), re_formula="0", vc_formula=components
-            )
+            model = MixedLM.from_formula("y ~ L", turns, groups=np.ones(N_TURNS), re_formula="0", vc_formula=components)
             return model.fit(reml=False, method="powell")
 
         with warnings.catch_warnings():

@@ -127,9 +127,7 @@ def simulate_corpus(
         cast = ScriptedCast(instrument.problems, script, seed=seed)
         for replicate in numbers:
             for condition in study.protocol.condition_order:
-                session = simulate_session(
-                    instrument, cast, base=base, condition=condition, replicate=replicate
-                )
+                session = simulate_session(instrument, cast, base=base, condition=condition, replicate=replicate)
                 write_session(target, session.header, session.calls, sync=_no_sync)
                 if condition in POLICIES:
                     _rate(target, instrument, session, judge_scripts, seed)
@@ -152,9 +150,7 @@ def simulate_corpus(
     )
 
 
-def _rate(
-    target: Path, instrument: Instrument, session: Session, judges: Mapping[str, JudgeScript], seed: int
-) -> None:
+def _rate(target: Path, instrument: Instrument, session: Session, judges: Mapping[str, JudgeScript], seed: int) -> None:
     for judge, script in judges.items():
         for rubric in instrument.study.rubrics:
             agent = ScriptedJudge(script, seed=seed)

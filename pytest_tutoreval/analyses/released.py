@@ -88,7 +88,8 @@ def _compare_contrast(verdict: Verdict, released: Mapping[str, Any], file: Mappi
 
 def _compare_leg(leg: Component, released: Mapping[str, Any], verdict: Verdict, measures: CorpusMeasures) -> str:
     theirs, error = released["coef"], released["se"]
-    assert leg.estimate is not None and leg.se is not None  # a decided leg has both
+    assert leg.estimate is not None
+    assert leg.se is not None
     if abs(theirs - leg.estimate) <= SAME_COEFFICIENT:
         coefficient = f"{leg.name}: released {theirs:+.4f}, at the maximum {leg.estimate:+.4f}"
     else:
@@ -103,7 +104,10 @@ def _compare_error(leg: Component, released: float) -> str:
     if _same_error(leg.se, released):
         return f"standard errors agree ({released:.4f})"
     if _same_error(leg.se_observed, released):
-        return f"its standard error {released:.4f} is the observed-Hessian one, the expected-information one is {leg.se:.4f}"
+        return (
+            f"its standard error {released:.4f} is the observed-Hessian one, "
+            f"the expected-information one is {leg.se:.4f}"
+        )
     observed = "not computable" if leg.se_observed is None else f"{leg.se_observed:.4f}"
     return f"its standard error {released:.4f}, here {leg.se:.4f} expected and {observed} observed"
 

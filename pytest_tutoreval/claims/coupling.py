@@ -18,7 +18,8 @@ def decide_coupling(claim: CouplingClaim, measures: CorpusMeasures, base: str, j
         Missing data, data on which model (1) is not defined (named), or a fit that could not be certified. There is no
         fallback to another test.
     """
-    legs, notes = [], []
+    legs: list[Component] = []
+    notes: list[str] = []
     dropped = 0
     for leg in claim.legs:
         frame = model_frame(leg.outcome, measures, base, judge)

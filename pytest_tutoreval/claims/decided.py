@@ -29,7 +29,8 @@ class DecidedClaim:
         """
         frozen = _registration(self.claim)
         differing = [
-            f"{name} is {stated.get(name, 'unsaid')!r} in the test, {frozen.get(name, 'no such field')!r} in the claim file"
+            f"{name} is {stated.get(name, 'unsaid')!r} in the test, "
+            f"{frozen.get(name, 'no such field')!r} in the claim file"
             for name in sorted(frozen.keys() | stated.keys())
             if stated.get(name) != frozen.get(name)
         ]

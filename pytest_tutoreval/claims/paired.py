@@ -32,9 +32,7 @@ def decide_paired(claim: PairedClaim, measures: CorpusMeasures, base: str, judge
     conv, ped = (
         np.array([_nan_if_undefined(values[arm][replicate]) for replicate in replicates], dtype=float) for arm in ARMS
     )
-    undefined = [
-        f"{arm}/r{replicate}" for arm in ARMS for replicate in replicates if values[arm][replicate] is None
-    ]
+    undefined = [f"{arm}/r{replicate}" for arm in ARMS for replicate in replicates if values[arm][replicate] is None]
     if undefined:
         notes.append(f"{claim.measure} undefined in {', '.join(undefined)}: pair dropped")
     defined = int(np.sum(np.isfinite(conv) & np.isfinite(ped)))

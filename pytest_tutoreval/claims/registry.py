@@ -75,7 +75,9 @@ def _judge_binding(fields: Mapping[str, Any]) -> list[str]:
 def _invalid_fields(error: ValidationError) -> list[str]:
     problems = []
     for problem in error.errors(include_url=False, include_context=False):
-        where = ".".join(str(part) for part in problem["loc"] if part not in ("paired_contrast", "joint", "leakage_coupling"))
+        where = ".".join(
+            str(part) for part in problem["loc"] if part not in ("paired_contrast", "joint", "leakage_coupling")
+        )
         if where == "direction":
             known = ", ".join(repr(word) for word in get_args(Direction))
             problems.append(f"direction = {problem['input']!r} is not a possible direction. Known: {known}.")
@@ -87,7 +89,9 @@ def _invalid_fields(error: ValidationError) -> list[str]:
 def read_claims(folder: Path) -> dict[str, Claim]:
     """Return the claims of a folder by id, in report order; a joint claim's members must be among them."""
     claims = {claim.id: claim for claim in map(read_claim, sorted(folder.glob("*.toml")))}
-    ordered = sorted(claims, key=lambda name: (STUDY_ORDER.index(name) if name in STUDY_ORDER else len(STUDY_ORDER), name))
+    ordered = sorted(
+        claims, key=lambda name: (STUDY_ORDER.index(name) if name in STUDY_ORDER else len(STUDY_ORDER), name)
+    )
     return {name: claims[name] for name in ordered}
 
 
@@ -103,7 +107,7 @@ def find_claim(name: str, beside: Path) -> tuple[Claim, Mapping[str, Claim]]:
     Raises
     ------
     ClaimFileError
-        Neither place has it, or a joint claim names a member that does not exist or is bound to a judge while it is not.
+        Neither place has it, or a joint claim names a member that does not exist or contradicts its judge binding.
     """
     known = dict(bundled_claims())
     own = beside / "claims"

@@ -111,8 +111,8 @@ def record_call(seq: int, request: ModelRequest, reply: ModelReply) -> Call:
     site = request.site
     return Call(
         seq=seq,
-        role=request.role,  # type: ignore[arg-type]  # a judge's call is a rating; the record refuses it
-        purpose=site.purpose,  # type: ignore[arg-type]
+        role=request.role,
+        purpose=site.purpose,
         problem=site.problem,
         turn=site.turn if request.role != "student" else None,
         node=site.node,

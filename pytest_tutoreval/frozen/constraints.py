@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pytest_tutoreval.errors import ConstraintViolated
-from pytest_tutoreval.records.problem import PHASES, Problem
+from pytest_tutoreval.records.problem import PHASES, Phase, Problem
 
 __all__ = ["answers_apart", "answers_not_in_statements", "check_constraints", "phases_and_parents"]
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def check_constraints(problems: Sequence[Problem], phase_counts: Mapping[str, int]) -> None:
+def check_constraints(problems: Sequence[Problem], phase_counts: Mapping[Phase, int]) -> None:
     """Raise ConstraintViolated with every violation found."""
     violations = [
         *answers_apart(problems),
@@ -46,7 +46,7 @@ def answers_not_in_statements(problems: Sequence[Problem]) -> list[str]:
     ]
 
 
-def phases_and_parents(problems: Sequence[Problem], phase_counts: Mapping[str, int]) -> list[str]:
+def phases_and_parents(problems: Sequence[Problem], phase_counts: Mapping[Phase, int]) -> list[str]:
     """Return a line for each wrong phase count, misplaced phase, double id or parent that does not resolve."""
     counts = Counter(problem.phase for problem in problems)
     ids = Counter(problem.id for problem in problems)

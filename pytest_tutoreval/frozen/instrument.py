@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pytest_tutoreval.errors import InstrumentError
 from pytest_tutoreval.frozen.constraints import check_constraints
 from pytest_tutoreval.frozen.manifest import verify_files
+from pytest_tutoreval.records.base import Record
 from pytest_tutoreval.records.problem import Problem
 from pytest_tutoreval.records.study import Study
 from pytest_tutoreval.resources import data_folder
@@ -19,8 +20,7 @@ from pytest_tutoreval.resources import data_folder
 __all__ = ["Instrument", "RouterRules", "load_instrument", "read_instrument"]
 
 
-@dataclass(frozen=True)
-class RouterRules:
+class RouterRules(Record):
     """The frozen parameters of the ped router (definitions, section 4)."""
 
     attempt: tuple[str, ...]
@@ -81,10 +81,7 @@ def read_instrument(folder: Path) -> Instrument:
             prompts=_texts(folder / "prompts"),
             rubrics=_texts(folder / "rubrics"),
             wording=_texts(folder / "wording"),
-            router=RouterRules(**{
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in _toml(folder / "router.toml").items()
-            }),
+            router=RouterRules.model_validate(_toml(folder / "router.toml")),
         )
     except (ValidationError, TypeError, KeyError, ValueError) as exc:
         raise InstrumentError(f"{folder}: not a readable instrument: {exc}") from exc
@@ -97,9 +94,7 @@ def _toml(path: Path) -> dict[str, object]:
 
 
 def _texts(folder: Path) -> dict[str, str]:
-    return {
-        path.stem: path.read_text(encoding="utf-8").removesuffix("\n") for path in sorted(folder.glob("*.txt"))
-    }
+    return {path.stem: path.read_text(encoding="utf-8").removesuffix("\n") for path in sorted(folder.glob("*.txt"))}
 
 
 def _problems(folder: Path) -> tuple[Problem, ...]:
@@ -111,7 +106,7 @@ def _problems(folder: Path) -> tuple[Problem, ...]:
         return tuple(
             Problem(
                 id=row["id"],
-                phase=row["phase"],  # type: ignore[arg-type]  # validated by the record
+                phase=row["phase"],
                 statement=row["statement"],
                 answer=float(row["answer"]),
                 training_parent=row["training_parent"] or None,

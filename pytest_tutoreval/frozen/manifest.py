@@ -32,9 +32,7 @@ def instrument_digest(folder: Path) -> str:
     """Return the sha256 of the manifest: the name under which sessions, ratings and reports are stamped."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise TamperedInstrument(
-            f"{path}: the manifest is missing. {_WAY_OUT}", path=path, expected=None, found=None
-        )
+        raise TamperedInstrument(f"{path}: the manifest is missing. {_WAY_OUT}", path=path, expected=None, found=None)
     return _sha256(path)
 
 

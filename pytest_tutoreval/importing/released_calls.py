@@ -1,7 +1,7 @@
 """Released raw session folders (calls.jsonl and its two side files) as sessions.
 
-Only what the logs hold is taken over: they keep no finish reason and no failed attempt, so those stay absent rather than
-being guessed.
+Only what the logs hold is taken over: they keep no finish reason and no failed attempt, so those stay absent
+rather than being guessed.
 """
 
 import json
@@ -104,7 +104,9 @@ def read_session_folder(folder: Path, instrument: Instrument) -> tuple[Session, 
     breach = protocol_breach(session, instrument.problems, instrument.study.protocol.tutor_turns)
     if breach:
         raise ImportFailure(f"{folder}: {breach}")
-    left_out = [f"{folder.name}: {len(judged)} judge calls left out (they are no part of the session)"] if judged else []
+    left_out = (
+        [f"{folder.name}: {len(judged)} judge calls left out (they are no part of the session)"] if judged else []
+    )
     return session, left_out
 
 
@@ -147,7 +149,9 @@ def _identity(
     run_id = str(meta.get("run_id", folder.name))
     named = _RUN_ID.match(run_id)
     if named is None:
-        raise ImportFailure(f"{folder}: run id {run_id!r} is none of the study's (conf-s0-conv-r0, conf-gpt-s0-ped-r3, …)")
+        raise ImportFailure(
+            f"{folder}: run id {run_id!r} is none of the study's (conf-s0-conv-r0, conf-gpt-s0-ped-r3, …)"
+        )
     seed = meta.get("seed")
     if not isinstance(seed, int):
         raise ImportFailure(f"{folder / META}: seed is {seed!r}, expected a whole number")
@@ -235,20 +239,22 @@ def _calls(folder: Path, lines: Sequence[Mapping[str, Any]]) -> list[Call]:
         node = tags.get("node") or ("conv" if component == "conv_tutor" else None)
         try:
             calls.append(
-                Call.model_validate({
-                    "seq": len(calls) + 1,
-                    "role": "student" if is_student else "tracker" if node == "state_tracker" else "tutor",
-                    "purpose": _PURPOSE.get(component, "exchange"),
-                    "problem": problem,
-                    "turn": None if is_student else tags.get("turn_index"),
-                    "node": node,
-                    "route": tags.get("branch"),
-                    "text": (line.get("response") or {}).get("text"),
-                    "served_provider": line.get("served_provider"),
-                    "input_tokens": usage.get("input_tokens") or 0,
-                    "output_tokens": usage.get("output_tokens") or 0,
-                    "started": line.get("ts"),
-                })
+                Call.model_validate(
+                    {
+                        "seq": len(calls) + 1,
+                        "role": "student" if is_student else "tracker" if node == "state_tracker" else "tutor",
+                        "purpose": _PURPOSE.get(component, "exchange"),
+                        "problem": problem,
+                        "turn": None if is_student else tags.get("turn_index"),
+                        "node": node,
+                        "route": tags.get("branch"),
+                        "text": (line.get("response") or {}).get("text"),
+                        "served_provider": line.get("served_provider"),
+                        "input_tokens": usage.get("input_tokens") or 0,
+                        "output_tokens": usage.get("output_tokens") or 0,
+                        "started": line.get("ts"),
+                    }
+                )
             )
         except ValidationError as exc:
             raise ImportFailure(f"{folder / CALLS}: call {seq}: {first_problem(exc)}") from exc

@@ -26,7 +26,8 @@ ARMS = ("conv", "ped")
 
 # Columns of a second judge's per-turn table that are not its own.
 _JUDGE_FREE = (
-    "condition replicate_id problem_id turn_index leaks next_turn_independence n_model_calls tutor_tokens branch".split()
+    *("condition", "replicate_id", "problem_id", "turn_index"),
+    *("leaks", "next_turn_independence", "n_model_calls", "tutor_tokens", "branch"),
 )
 _RUBRICS = ("helpfulness", "pedagogy")
 
@@ -35,7 +36,7 @@ Row = Mapping[str, str]
 
 def _layout() -> dict[str, str]:
     """Return where each flat file stands in the study's own tree."""
-    places = {}
+    places: dict[str, str] = {}
     for base in BASES:
         folder = "confirmatory" if base == "sonnet" else f"confirmatory_{base}"
         second = f"judge_robustness/gpt-5.6-sol/{base}"
@@ -82,7 +83,7 @@ class _Released:
             raise ImportFailure(f"{name}: missing among the released tables; the import needs all of them") from None
         try:
             with path.open(encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file))
+                rows: list[Row] = list(csv.DictReader(file))
         except (OSError, UnicodeDecodeError) as exc:
             raise ImportFailure(f"{path}: cannot be read: {exc}") from exc
         if not rows:
@@ -103,20 +104,27 @@ class _Tables:
     def add_base(self, base: str, turns: Sequence[Row], sessions: Sequence[Row]) -> None:
         """Add a base's judge-free rows and the primary judge's scores."""
         for row in turns:
-            self.turns.append([
-                base,
-                *(row[name] for name in ("condition", "replicate_id", "problem_id", "turn_index", "leaks")),
-                *(row[name] for name in ("next_turn_independence", "n_model_calls", "tutor_tokens", "branch")),
-            ])
+            self.turns.append(
+                [
+                    base,
+                    *(row[name] for name in ("condition", "replicate_id", "problem_id", "turn_index", "leaks")),
+                    *(row[name] for name in ("next_turn_independence", "n_model_calls", "tutor_tokens", "branch")),
+                ]
+            )
         for row in sessions:
-            self.sessions.append([
-                base,
-                *(row[name] for name in ("condition", "replicate_id", "seed", "leakage_rate", "independence_ratio")),
-                *(row[name] for name in ("acc_immediate", "acc_delayed", "acc_transfer")),
-                *(row[name] for name in ("n_train_tutor_turns", "n_train_student_turns", "visible_tutor_turns")),
-                *(row[name] for name in ("student_turns", "n_model_calls", "tutor_tokens", "student_tokens")),
-                *(row[name] for name in ("input_tokens", "output_tokens")),
-            ])
+            self.sessions.append(
+                [
+                    base,
+                    *(
+                        row[name]
+                        for name in ("condition", "replicate_id", "seed", "leakage_rate", "independence_ratio")
+                    ),
+                    *(row[name] for name in ("acc_immediate", "acc_delayed", "acc_transfer")),
+                    *(row[name] for name in ("n_train_tutor_turns", "n_train_student_turns", "visible_tutor_turns")),
+                    *(row[name] for name in ("student_turns", "n_model_calls", "tutor_tokens", "student_tokens")),
+                    *(row[name] for name in ("input_tokens", "output_tokens")),
+                ]
+            )
             for rubric in _RUBRICS:
                 if row[f"{rubric}_mean"] != "":
                     where = (row["condition"], row["replicate_id"])

@@ -22,9 +22,7 @@ def cliffs_delta(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     groups = {"first": np.asarray(first, dtype=np.float64), "second": np.asarray(second, dtype=np.float64)}
     for name, group in groups.items():
         if group.ndim != 1 or group.size == 0:
-            raise ValueError(
-                f"{name} has shape {group.shape}; expected one dimension and at least one value."
-            )
+            raise ValueError(f"{name} has shape {group.shape}; expected one dimension and at least one value.")
         for index in np.flatnonzero(np.isnan(group)):
             raise ValueError(f"{name}[{index}] = nan has no order; drop undefined values before.")
     above = groups["first"][:, None] > groups["second"][None, :]

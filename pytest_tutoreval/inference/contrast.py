@@ -78,9 +78,7 @@ def paired_contrast(
         if arm.ndim != 1:
             raise ValueError(f"{name} has shape {arm.shape}; expected one dimension, one value a replicate.")
         for index in np.flatnonzero(np.isinf(arm)):
-            raise ValueError(
-                f"{name}[{index}] = {arm[index]} is infinite; expected a measure, or nan where undefined."
-            )
+            raise ValueError(f"{name}[{index}] = {arm[index]} is infinite; expected a measure, or nan where undefined.")
     if arms["conv"].size != arms["ped"].size:
         raise UnpairedError(
             f"conv has {arms['conv'].size} replicates and ped has {arms['ped'].size}; "

@@ -71,9 +71,7 @@ class CrossedFit:
     levels: dict[str, int]
 
 
-def fit_crossed(
-    outcome: npt.ArrayLike, fixed: Mapping[str, npt.ArrayLike], groups: Mapping[str, Labels]
-) -> CrossedFit:
+def fit_crossed(outcome: npt.ArrayLike, fixed: Mapping[str, npt.ArrayLike], groups: Mapping[str, Labels]) -> CrossedFit:
     """Return the certified maximum-likelihood fit of outcome = X b + sum of crossed intercepts + error.
 
     Parameters

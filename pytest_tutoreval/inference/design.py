@@ -168,9 +168,7 @@ def _reduced(y: FloatArray, x: Mapping[str, FloatArray], codes: Mapping[str, Int
     e = y - basis_q @ ordinary
     scale = float(y @ y)
     if float(np.square(y - y.mean()).sum()) <= _DUST * scale:
-        raise DegenerateData(
-            "constant outcome", f"The outcome is {y[0]:g} in all {y.size} rows; it has no variance."
-        )
+        raise DegenerateData("constant outcome", f"The outcome is {y[0]:g} in all {y.size} rows; it has no variance.")
     if float(e @ e) <= _DUST * scale:
         raise DegenerateData(
             "separated outcome", f"{_listed(x)} give the outcome exactly, so the likelihood has no maximum."

@@ -50,9 +50,7 @@ def signed_rank(differences: npt.ArrayLike) -> SignedRank:
     if raw.ndim != 1:
         raise ValueError(f"differences has shape {raw.shape}; expected one dimension, one value a pair.")
     for index in np.flatnonzero(~np.isfinite(raw)):
-        raise ValueError(
-            f"differences[{index}] = {raw[index]} is not finite; drop undefined pairs before the test."
-        )
+        raise ValueError(f"differences[{index}] = {raw[index]} is not finite; drop undefined pairs before the test.")
     used = raw[raw != 0.0]
     n_zero = int(raw.size - used.size)
     if used.size == 0:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from pytest_tutoreval.detectors import widest_object
 from pytest_tutoreval.records.rating import RUBRIC_FIELDS
@@ -49,6 +49,6 @@ def _on_scale(value: object) -> int | None:
     return rounded if rounded in SCALE else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _field_pattern(field: str) -> re.Pattern[str]:
     return re.compile(rf"""{field}["']?\s*[:=]\s*["']?([1-5])""")

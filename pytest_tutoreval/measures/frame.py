@@ -48,9 +48,7 @@ def model_frame(outcome: str, measures: CorpusMeasures, base: str, judge: str | 
         excluded = f"scores.csv {judge}/{outcome}/"
         notes += [note for arm in ARMS for note in cells[arm].notes if note.startswith(excluded)]
     else:
-        values = [
-            None if row.next_turn_independence is None else float(row.next_turn_independence) for row in rows
-        ]
+        values = [None if row.next_turn_independence is None else float(row.next_turn_independence) for row in rows]
     kept = [(row, value) for row, value in zip(rows, values, strict=True) if value is not None]
     dropped = len(rows) - len(kept)
     if dropped:

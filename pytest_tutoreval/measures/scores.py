@@ -15,9 +15,7 @@ def turn_score(overalls: Sequence[int | None]) -> TurnScore:
     if not usable:
         return TurnScore(None, None, None, 0, len(overalls))
     mean = sum(usable) / len(usable)
-    spread = (
-        math.fsum((value - mean) ** 2 for value in usable) / (len(usable) - 1) if len(usable) > 1 else None
-    )
+    spread = math.fsum((value - mean) ** 2 for value in usable) / (len(usable) - 1) if len(usable) > 1 else None
     return TurnScore(mean, spread, float(median(usable)), len(usable), len(overalls))
 
 

@@ -56,11 +56,11 @@ class SessionMeasurer:
         n_student = n_attempts = 0
         for problem, exchange in transcript.exchanges.items():
             window = answer_window(exchange)
-            for row, digest in self._measure_window(session, problem, exchange, window):
-                turns.append(row)
-                dialogues[row.id] = digest
+            for turn, digest in self._measure_window(session, problem, exchange, window):
+                turns.append(turn)
+                dialogues[turn.id] = digest
             n_student += len(window.student)
-            n_attempts += sum(attempts_step(turn.text) for turn in window.student)
+            n_attempts += sum(attempts_step(said.text) for said in window.student)
         n_leaky = sum(turn.leaky for turn in turns)
         tutor_calls = [call for call in session.calls if call.role != "student"]
         student_calls = [call for call in session.calls if call.role == "student"]

@@ -51,9 +51,7 @@ class Situation:
         lead_in = self.instrument.wording["problem_lead_in"].format(statement=self.problem.statement)
         return f"{self.instrument.prompts[name]}\n\n{lead_in}"
 
-    def request(
-        self, system: str, *, node: str, route: str | None = None, role: AgentRole = "tutor"
-    ) -> ModelRequest:
+    def request(self, system: str, *, node: str, route: str | None = None, role: AgentRole = "tutor") -> ModelRequest:
         """Return the request of one tutor-side call: student turns as user, tutor turns as assistant."""
         empty = self.instrument.wording["empty_turn"]
         messages = tuple(
@@ -70,9 +68,7 @@ class Situation:
             node=node,
             route=route,
         )
-        return ModelRequest(
-            role=role, site=site, system=system, messages=messages, route=self.route, seed=self.seed
-        )
+        return ModelRequest(role=role, site=site, system=system, messages=messages, route=self.route, seed=self.seed)
 
 
 Policy = Callable[[Situation], Asking]

@@ -26,7 +26,8 @@ class Message:
 class CallSite:
     """Where in the study a call stands. Kept with the answer, never sent to a provider.
 
-    `purpose` is exchange, probe or commitment, or rating for a judge; `turn` the 0-based tutor turn. A judge's
+    `purpose` is exchange, probe or commitment, or rating for a judge. `turn` counts from 0: the tutor turn for tutor,
+    tracker and judge, the student's own turn on the problem in an exchange, the elicitation in a commitment. A judge's
     call also has a `rubric` and a 0-based `repetition`.
     """
 

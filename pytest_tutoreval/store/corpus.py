@@ -115,7 +115,9 @@ class Corpus:
         for path in cell.glob("*.jsonl"):
             number = path.stem.removeprefix("r")
             if not number.isdecimal() or path.stem != f"r{int(number)}":
-                raise BrokenSession(path, "not a session file's name (r0.jsonl, r1.jsonl, …); move it out of the corpus")
+                raise BrokenSession(
+                    path, "not a session file's name (r0.jsonl, r1.jsonl, …); move it out of the corpus"
+                )
             keys.append(SessionKey(base, condition, int(number)))
         return sorted(keys)
 

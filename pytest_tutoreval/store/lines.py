@@ -8,14 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["LineFileProblem", "LineWriter", "TornLineWarning", "read_lines"]
+__all__ = ["LineFileError", "LineWriter", "TornLineWarning", "read_lines"]
 
 
 class TornLineWarning(UserWarning):
     """The last line of a file has no line end: a writer was stopped in the middle of it, and it was dropped."""
 
 
-class LineFileProblem(Exception):
+class LineFileError(Exception):
     """A line file that cannot be read; the caller says what kind of file it is."""
 
 
@@ -24,7 +24,7 @@ def read_lines(data: bytes, path: Path) -> tuple[list[dict[str, Any]], bool]:
 
     Raises
     ------
-    LineFileProblem
+    LineFileError
         CRLF line ends, invalid UTF-8, a line that is no JSON object: with its number and what to do.
     """
     *whole, rest = data.split(b"\n")
@@ -39,20 +39,20 @@ def read_lines(data: bytes, path: Path) -> tuple[list[dict[str, Any]], bool]:
 
 def _parse_line(line: bytes, number: int) -> dict[str, Any]:
     if line.endswith(b"\r"):
-        raise LineFileProblem(
+        raise LineFileError(
             f"line {number} ends in CRLF, expected LF: an editor or git changed the file; restore its bytes "
             "(git attribute -text)"
         )
     try:
         parsed = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as exc:
-        raise LineFileProblem(
+        raise LineFileError(
             f"line {number} is not UTF-8 (byte {exc.start}: {line[exc.start]:#04x}); restore the file"
         ) from exc
     except (ValueError, RecursionError) as exc:
-        raise LineFileProblem(f"line {number} is not JSON ({exc}); restore the file") from exc
+        raise LineFileError(f"line {number} is not JSON ({exc}); restore the file") from exc
     if not isinstance(parsed, dict):
-        raise LineFileProblem(f"line {number} is JSON but not an object; restore the file")
+        raise LineFileError(f"line {number} is JSON but not an object; restore the file")
     return parsed
 
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pytest_tutoreval.errors import BrokenRatings
 from pytest_tutoreval.records.rating import Rating, RatingHeader
 from pytest_tutoreval.records.session import SessionKey
-from pytest_tutoreval.store.lines import LineFileProblem, LineWriter, read_lines
+from pytest_tutoreval.store.lines import LineFileError, LineWriter, read_lines
 from pytest_tutoreval.store.validation import first_problem
 
 __all__ = ["RatingKey", "parse_ratings", "ratings_path", "write_ratings"]
@@ -34,7 +34,9 @@ def write_ratings(
     return path
 
 
-def parse_ratings(data: bytes, path: Path, judge: str, rubric: str, key: SessionKey) -> tuple[RatingHeader, list[Rating]]:
+def parse_ratings(
+    data: bytes, path: Path, judge: str, rubric: str, key: SessionKey
+) -> tuple[RatingHeader, list[Rating]]:
     """Return the header and the ratings in `data`; a torn last line is dropped with a warning.
 
     Raises
@@ -44,7 +46,7 @@ def parse_ratings(data: bytes, path: Path, judge: str, rubric: str, key: Session
     """
     try:
         lines, _ = read_lines(data, path)
-    except LineFileProblem as exc:
+    except LineFileError as exc:
         raise BrokenRatings(path, str(exc)) from exc
     if not lines:
         raise BrokenRatings(path, "holds no header line; delete the file to rate the session anew")

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pytest_tutoreval.errors import BrokenSession
 from pytest_tutoreval.records.call import Call
 from pytest_tutoreval.records.session import Session, SessionHeader, SessionKey
-from pytest_tutoreval.store.lines import LineFileProblem, LineWriter, read_lines
+from pytest_tutoreval.store.lines import LineFileError, LineWriter, read_lines
 from pytest_tutoreval.store.validation import first_problem
 
 __all__ = ["parse_session", "session_path", "write_session"]
@@ -20,9 +20,7 @@ def session_path(key: SessionKey) -> str:
     return f"sessions/{key.base}/{key.condition}/r{key.replicate}.jsonl"
 
 
-def write_session(
-    folder: Path, header: SessionHeader, calls: Sequence[Call], *, sync: Callable[[int], None]
-) -> Path:
+def write_session(folder: Path, header: SessionHeader, calls: Sequence[Call], *, sync: Callable[[int], None]) -> Path:
     """Write a finished session and return its path."""
     path = folder / session_path(header.key)
     with LineWriter(path, sync=sync) as writer:
@@ -44,7 +42,7 @@ def parse_session(data: bytes, path: Path, key: SessionKey) -> Session:
     """
     try:
         lines, torn = read_lines(data, path)
-    except LineFileProblem as exc:
+    except LineFileError as exc:
         raise BrokenSession(path, str(exc)) from exc
     if not lines:
         raise BrokenSession(path, "holds no header line; delete the file to collect the session anew")
@@ -75,7 +73,7 @@ def _header(fields: dict[str, Any], path: Path) -> SessionHeader:
 
 
 def _calls(lines: Sequence[dict[str, Any]], path: Path) -> list[Call]:
-    calls = []
+    calls: list[Call] = []
     for number, fields in enumerate(lines, start=2):
         try:
             call = Call.model_validate(fields)

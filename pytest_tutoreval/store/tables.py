@@ -11,7 +11,7 @@ Ablation conditions stand in tables/ablation/, never beside conv and ped.
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,26 +22,22 @@ from pytest_tutoreval.records.session import SessionKey
 
 __all__ = ["BaseTables", "ScoreCell", "SessionScoreCell", "TableSet", "parse_tables", "render_table"]
 
-TURN_COLUMNS = (
-    "base condition replicate problem turn leaky next_turn_independence n_calls tutor_tokens route".split()
-)
-SESSION_COLUMNS = (
-    "base condition replicate seed leakage independence accuracy_immediate accuracy_delayed accuracy_transfer "
-    "n_tutor_turns n_student_turns visible_tutor_turns student_turns n_calls tutor_tokens student_tokens "
-    "input_tokens output_tokens".split()
-)
-SCORE_COLUMNS = "judge rubric base condition replicate problem turn score".split()
-SESSION_SCORE_COLUMNS = "judge rubric base condition replicate score".split()
-
-COLUMNS: dict[str, Sequence[str]] = {
-    "turns.csv": TURN_COLUMNS,
-    "sessions.csv": SESSION_COLUMNS,
-    "scores.csv": SCORE_COLUMNS,
-    "session_scores.csv": SESSION_SCORE_COLUMNS,
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "turns.csv": (
+        *("base", "condition", "replicate", "problem", "turn"),
+        *("leaky", "next_turn_independence", "n_calls", "tutor_tokens", "route"),
+    ),
+    "sessions.csv": (
+        *("base", "condition", "replicate", "seed", "leakage", "independence"),
+        *("accuracy_immediate", "accuracy_delayed", "accuracy_transfer"),
+        *("n_tutor_turns", "n_student_turns", "visible_tutor_turns", "student_turns", "n_calls"),
+        *("tutor_tokens", "student_tokens", "input_tokens", "output_tokens"),
+    ),
+    "scores.csv": ("judge", "rubric", "base", "condition", "replicate", "problem", "turn", "score"),
+    "session_scores.csv": ("judge", "rubric", "base", "condition", "replicate", "score"),
 }
 
 _IDENTITY = ("judge", "rubric", "condition", "replicate", "problem", "turn")
-_RATES = ("leakage", "independence", "accuracy_immediate", "accuracy_delayed", "accuracy_transfer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +162,11 @@ def parse_tables(files: dict[str, tuple[Path, str]]) -> TableSet:
     for row in _rows(files, "session_scores.csv", tables):
         row.base.session_scores.append(
             SessionScoreCell(
-                row.text("judge"), row.text("rubric"), row.text("condition"), row.whole("replicate"), row.number("score")
+                row.text("judge"),
+                row.text("rubric"),
+                row.text("condition"),
+                row.whole("replicate"),
+                row.number("score"),
             )
         )
     return tables
@@ -184,10 +184,24 @@ def _rows(files: dict[str, tuple[Path, str]], name: str, tables: TableSet) -> It
 
 
 def _session_row(row: _Row) -> SessionRow:
-    counts = {name: row.whole(name) for name in SESSION_COLUMNS if name not in _RATES and name not in ("base", "condition")}
-    counts.pop("replicate")
-    rates = {name: row.number(name) for name in _RATES}
-    return SessionRow(key=row.key, **rates, **counts)
+    return SessionRow(
+        key=row.key,
+        seed=row.whole("seed"),
+        leakage=row.number("leakage"),
+        independence=row.number("independence"),
+        accuracy_immediate=row.number("accuracy_immediate"),
+        accuracy_delayed=row.number("accuracy_delayed"),
+        accuracy_transfer=row.number("accuracy_transfer"),
+        n_tutor_turns=row.whole("n_tutor_turns"),
+        n_student_turns=row.whole("n_student_turns"),
+        visible_tutor_turns=row.whole("visible_tutor_turns"),
+        student_turns=row.whole("student_turns"),
+        n_calls=row.whole("n_calls"),
+        tutor_tokens=row.whole("tutor_tokens"),
+        student_tokens=row.whole("student_tokens"),
+        input_tokens=row.whole("input_tokens"),
+        output_tokens=row.whole("output_tokens"),
+    )
 
 
 def _turn_row(row: _Row) -> TurnRow:

@@ -204,9 +204,7 @@ def test_standard_error_from_a_likelihood_of_row_covariances() -> None:
     vcov = np.linalg.inv(design.T @ np.linalg.solve(covariance, design))
     estimates = vcov @ design.T @ np.linalg.solve(covariance, turns.outcome)
     r = turns.outcome - design @ estimates
-    deviance = (
-        80 * math.log(2 * math.pi) + np.linalg.slogdet(covariance)[1] + r @ np.linalg.solve(covariance, r)
-    )
+    deviance = 80 * math.log(2 * math.pi) + np.linalg.slogdet(covariance)[1] + r @ np.linalg.solve(covariance, r)
     assert [c.estimate for c in fit.coefficients.values()] == pytest.approx(estimates.tolist(), abs=1e-9)
     np.testing.assert_allclose(fit.vcov, vcov, rtol=1e-8)
     assert fit.deviance == pytest.approx(float(deviance), abs=1e-8)
@@ -363,9 +361,7 @@ def test_outcome_given_by_held_coefficients_is_separated() -> None:
         pytest.param({"groups": {}}, "groups is empty", id="no-group"),
         pytest.param({"groups": {"replicate": ["a"]}}, "1 labels; expected 4", id="short-group"),
         pytest.param({"groups": {"replicate": ["a", None, "b", "b"]}}, "1 of 4 labels missing", id="none"),
-        pytest.param(
-            {"groups": {"replicate": ["a", math.nan, "b", "b"]}}, "1 of 4 labels", id="nan-beside-strings"
-        ),
+        pytest.param({"groups": {"replicate": ["a", math.nan, "b", "b"]}}, "1 of 4 labels", id="nan-beside-strings"),
         pytest.param({"groups": {"replicate": [1.0, math.nan, 2.0, 2.0]}}, "1 of 4 labels", id="nan-label"),
     ],
 )
@@ -402,7 +398,6 @@ def test_interval_covers_about_as_often_as_it_says() -> None:
 @pytest.mark.slow
 def test_fit_without_effect_rejects_about_one_time_in_twenty() -> None:
     rejected = sum(
-        some_turns(seed, slope=0.0, problem_sd=0.0).fit().coefficients["L"].p_value < 0.05
-        for seed in range(5000, 6000)
+        some_turns(seed, slope=0.0, problem_sd=0.0).fit().coefficients["L"].p_value < 0.05 for seed in range(5000, 6000)
     )
     assert 0.03 <= rejected / 1000 <= 0.07

@@ -37,9 +37,7 @@ def json_of(shared: Path, name: str) -> Any:
 
 
 def arm(rows: list[dict[str, str]], condition: str, column: str) -> list[float]:
-    chosen = sorted(
-        (row for row in rows if row["condition"] == condition), key=lambda row: int(row["replicate_id"])
-    )
+    chosen = sorted((row for row in rows if row["condition"] == condition), key=lambda row: int(row["replicate_id"]))
     return [float(row[column]) if row[column] else float("nan") for row in chosen]
 
 
@@ -107,9 +105,7 @@ def test_gemini_leakage_shows_the_rounded_test_beside(shared: Path) -> None:
 
 
 @pytest.mark.parametrize(("base", "outcome", "columns"), AT_THE_MAXIMUM)
-def test_released_fit_is_ours_where_it_is_the_maximum(
-    shared: Path, base: str, outcome: str, columns: str
-) -> None:
+def test_released_fit_is_ours_where_it_is_the_maximum(shared: Path, base: str, outcome: str, columns: str) -> None:
     ours = fitted(shared, base, outcome, columns)
     theirs = released(shared, base, outcome, columns)
     leakage = ours.coefficients["L"]
@@ -138,9 +134,7 @@ def test_boundary_fit_parts_the_two_standard_errors(shared: Path) -> None:
 
 
 @pytest.mark.parametrize(("base", "outcome", "columns"), EARLY_STOPS)
-def test_released_early_stop_is_below_the_maximum(
-    shared: Path, base: str, outcome: str, columns: str
-) -> None:
+def test_released_early_stop_is_below_the_maximum(shared: Path, base: str, outcome: str, columns: str) -> None:
     y, fixed, groups = a_model(shared, base, outcome, columns)
     fit = fit_crossed(y, fixed, groups)
     theirs = released(shared, base, outcome, columns)["b"]

@@ -27,8 +27,7 @@ def enumerated_p(differences: list[float]) -> float:
     ranks: list[float] = stats.rankdata(np.abs(used)).tolist()
     observed = sum(r for r, d in zip(ranks, used, strict=True) if d > 0)
     sums = [
-        sum(r for r, s in zip(ranks, signs, strict=True) if s)
-        for signs in itertools.product([0, 1], repeat=len(used))
+        sum(r for r, s in zip(ranks, signs, strict=True) if s) for signs in itertools.product([0, 1], repeat=len(used))
     ]
     lower = sum(s <= observed for s in sums) / len(sums)
     upper = sum(s >= observed for s in sums) / len(sums)

@@ -79,9 +79,7 @@ def said(cast: ScriptedCast, role: AgentRole, site: CallSite, system: str = "") 
 
 
 def student_sites(base: str, n_replicates: int = 10) -> Iterator[CallSite]:
-    for condition, replicate, problem, turn in product(
-        ("conv", "ped"), range(n_replicates), TRAINING, range(5)
-    ):
+    for condition, replicate, problem, turn in product(("conv", "ped"), range(n_replicates), TRAINING, range(5)):
         yield a_site(base=base, condition=condition, replicate=replicate, problem=problem.id, turn=turn)
 
 
@@ -282,8 +280,7 @@ def test_rates_come_out_near_their_parameters(base: str) -> None:
         attempts = [
             cast.planted(site, "student").attempts
             for site in sites
-            if bool(site.turn and cast.planted(replace(site, turn=site.turn - 1), "tutor").leaks)
-            == after_leak
+            if bool(site.turn and cast.planted(replace(site, turn=site.turn - 1), "tutor").leaks) == after_leak
         ]
         assert near(sum(map(bool, attempts)) / len(attempts), expected, len(attempts))
     first = [cast.planted(site, "student") for site in sites if site.turn == 0]
@@ -307,18 +304,14 @@ def test_probe_accuracy_and_markers_come_out_near_their_parameters(condition: st
         assert near(sum(unprompted) / 400, script.marker_rate, 400)
 
 
-@pytest.mark.parametrize(
-    ("base", "conv", "ped"), [("sonnet", 13.5, 22.3), ("gpt", 15.7, 22.2), ("gemini", 21.9, 22.3)]
-)
+@pytest.mark.parametrize(("base", "conv", "ped"), [("sonnet", 13.5, 22.3), ("gpt", 15.7, 22.2), ("gemini", 21.9, 22.3)])
 def test_turns_in_the_window_resemble_the_study(base: str, conv: float, ped: float) -> None:
     cast, n = a_cast(base), 100
     for condition, expected in (("conv", conv), ("ped", ped)):
         turns = sum(
             1
             for replicate, problem in product(range(n), TRAINING)
-            for _ in in_window(
-                cast, a_site(base=base, condition=condition, replicate=replicate, problem=problem.id)
-            )
+            for _ in in_window(cast, a_site(base=base, condition=condition, replicate=replicate, problem=problem.id))
         )
         assert turns / n == pytest.approx(expected, abs=1.2)
 
@@ -342,9 +335,7 @@ def test_the_same_request_gets_the_same_reply_whatever_came_before() -> None:
 def test_another_session_says_something_else(changes: dict[str, Any]) -> None:
     cast = a_cast()
     here = [said(cast, "student", a_site(problem=p.id, turn=t)) for p in TRAINING for t in range(5)]
-    there = [
-        said(cast, "student", a_site(problem=p.id, turn=t, **changes)) for p in TRAINING for t in range(5)
-    ]
+    there = [said(cast, "student", a_site(problem=p.id, turn=t, **changes)) for p in TRAINING for t in range(5)]
     assert sum(a == b for a, b in zip(here, there, strict=True)) < len(here) / 3
 
 
@@ -381,9 +372,7 @@ def test_bell_draws_have_mean_zero_and_variance_one() -> None:
 
 
 def test_a_reply_counts_tokens_and_names_the_model_but_has_no_clock() -> None:
-    reply = a_cast()(
-        a_request("student", a_site(), system="s" * 40, messages=("m" * 20, "m" * 20), model="m-1")
-    )
+    reply = a_cast()(a_request("student", a_site(), system="s" * 40, messages=("m" * 20, "m" * 20), model="m-1"))
     assert reply.input_tokens == 80 // 4 + 4
     assert reply.output_tokens == len(reply.text) // 4 + 1
     assert reply.served_model == "m-1"
@@ -460,9 +449,7 @@ def test_a_problem_without_declared_forms_is_still_talked_about() -> None:
 def test_a_probe_without_quantities_is_still_talked_about() -> None:
     problem = Problem(id="probe-1", phase="transfer", statement="Half of a dozen is what?", answer=6.0)
     cast = ScriptedCast([problem], replace(SCRIPTS["sonnet"], marker_rate=1.0), seed=0)
-    assert (
-        final_answer(said(cast, "student", a_site(problem="probe-1", purpose="probe", turn=None))) is not None
-    )
+    assert final_answer(said(cast, "student", a_site(problem="probe-1", purpose="probe", turn=None))) is not None
 
 
 def test_a_rate_outside_zero_to_one_is_named() -> None:
@@ -475,9 +462,7 @@ def test_a_rate_outside_zero_to_one_is_named() -> None:
 # Judges.
 
 
-def a_rating_request(
-    turn: str, *, rubric: str = "helpfulness", model: str = "j", **changes: Any
-) -> ModelRequest:
+def a_rating_request(turn: str, *, rubric: str = "helpfulness", model: str = "j", **changes: Any) -> ModelRequest:
     message = INSTRUMENT.wording["judge_request"].format(
         dialogue=f"Student: I'm stuck.\n\nTutor: Earlier turn?\n\nStudent: x = 5\n\nTutor: {turn}",
         fields=", ".join(RUBRIC_FIELDS[rubric]),
@@ -520,9 +505,7 @@ def test_a_judge_repeats_itself_for_a_seed_and_differs_by_repetition_and_model()
     replies = [ScriptedJudge(script, seed=1)(request).text for request in requests]
     assert replies == [ScriptedJudge(script, seed=1)(request).text for request in requests]
     assert replies != [ScriptedJudge(script, seed=2)(request).text for request in requests]
-    assert replies != [ScriptedJudge(script, seed=1)(a_rating_request("Go on.", model="k")).text] * len(
-        replies
-    )
+    assert replies != [ScriptedJudge(script, seed=1)(a_rating_request("Go on.", model="k")).text] * len(replies)
     assert len(set(replies[:3])) > 1
 
 
@@ -532,9 +515,7 @@ def test_a_judge_reads_the_final_tutor_turn_and_not_the_site() -> None:
     elsewhere = replace(request, site=replace(request.site, node="conv", route="defer", turn=0))
     assert judge(request) == judge(elsewhere)
     assert final_tutor_turn(request.messages[-1].text) == "Which amount is unknown?"
-    assert (
-        final_tutor_turn('Tutor: first\nStudent: no\nTutor: last\nand more\n"""\nRate.') == "last\nand more"
-    )
+    assert final_tutor_turn('Tutor: first\nStudent: no\nTutor: last\nand more\n"""\nRate.') == "last\nand more"
     assert final_tutor_turn("no dialogue") == ""
 
 

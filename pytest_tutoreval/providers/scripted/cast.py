@@ -80,9 +80,7 @@ class ScriptedCast:
         if turn.commits:
             closing = pick(families["commit_lead"], second)
             said = [*said, closing] if turn.attempts else [closing]
-            return f"{' '.join(said)}\n{_mostly_first(families['commit_line'], line)}".replace(
-                VALUE, turn.value
-            )
+            return f"{' '.join(said)}\n{_mostly_first(families['commit_line'], line)}".replace(VALUE, turn.value)
         if turn.requests:
             asked = pick(families["request"], second)
             return f"{said[0]} {asked}" if turn.attempts or line < 0.5 else asked
@@ -106,9 +104,7 @@ class ScriptedCast:
         commits, value = self._plan.alone(site)
         families = self._plan.wording(site).families
         form = uniforms(f"{self._plan.key(site)}|words|commitment|{site.turn}")[0]
-        text = (
-            _mostly_first(families["commitment"], form) if commits else pick(families["no_commitment"], form)
-        )
+        text = _mostly_first(families["commitment"], form) if commits else pick(families["no_commitment"], form)
         return text.replace(VALUE, value)
 
     def _tutor_text(self, site: CallSite, system: str) -> str:
@@ -127,11 +123,7 @@ class ScriptedCast:
             case "conv" if leaks:
                 return "conv_leak_curt" if style < self._script.curt_rate else "conv_leak"
             case "conv":
-                return (
-                    "conv_ask"
-                    if style < self._script.question_rate.get(site.condition, 0.0)
-                    else "conv_explain"
-                )
+                return "conv_ask" if style < self._script.question_rate.get(site.condition, 0.0) else "conv_explain"
             case "deferral_gate" | "decomposer" | "hint_cascade" if leaks:
                 return "ped_leak"
             case "deferral_gate":

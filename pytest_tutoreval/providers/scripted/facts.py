@@ -89,9 +89,7 @@ def exchange_facts(problem: Problem) -> Mapping[str, str]:
         "guess": wrong_values(problem)[0],
         "added": "water" if s == 0 else "pure acid" if s == 1 else f"{strong}% solution",
         "known": (
-            f"the finished {n} liters of {target}% mixture"
-            if is_split
-            else f"the {n} liters of {weak}% solution"
+            f"the finished {n} liters of {target}% mixture" if is_split else f"the {n} liters of {weak}% solution"
         ),
         "restate": (
             f"we mix the {strong}% and the {weak}% to get {n} liters at {target}%"

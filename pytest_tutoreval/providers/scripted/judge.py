@@ -83,12 +83,7 @@ class ScriptedJudge:
         """Return the judge's reply to a rating request."""
         site = request.site
         rubric = site.rubric
-        if (
-            request.role != "judge"
-            or rubric is None
-            or rubric not in self._script.tastes
-            or site.repetition is None
-        ):
+        if request.role != "judge" or rubric is None or rubric not in self._script.tastes or site.repetition is None:
             raise ProtocolError(
                 f"a {request.role} call under rubric {rubric!r}, repetition {site.repetition}: not a rating "
                 f"this judge can give. Rubrics: {', '.join(self._script.tastes)}; repetitions count from 0."
@@ -104,9 +99,7 @@ class ScriptedJudge:
     def _text(self, rubric: str, overall: int, key: str) -> str:
         *components, last = RUBRIC_FIELDS[rubric]
         near = uniforms(f"{key}|components")
-        values = {name: _nudged(overall, u) for name, u in zip(components, near, strict=False)} | {
-            last: overall
-        }
+        values = {name: _nudged(overall, u) for name, u in zip(components, near, strict=False)} | {last: overall}
         tidy = "{" + ", ".join(f'"{name}": {value}' for name, value in values.items()) + "}"
         form, which, _, _ = uniforms(f"{key}|form")
         if form < self._script.unusable_rate:

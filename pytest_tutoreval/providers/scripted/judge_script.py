@@ -48,9 +48,7 @@ class JudgeScript:
     def __post_init__(self) -> None:
         for name in ("unusable_rate", "untidy_rate"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(
-                    f"{name} = {getattr(self, name)} is not a chance. Give a number from 0 to 1."
-                )
+                raise ValueError(f"{name} = {getattr(self, name)} is not a chance. Give a number from 0 to 1.")
         if self.unusable_rate + self.untidy_rate > 1:
             raise ValueError("unusable_rate and untidy_rate exclude each other: their sum may not exceed 1.")
 

@@ -76,8 +76,7 @@ class Plan:
         rates = self._script.leak_rate
         if condition not in rates:
             raise ValueError(
-                f"leak_rate has no condition {condition!r}. Known: {', '.join(sorted(rates))}. "
-                "Add one to the script."
+                f"leak_rate has no condition {condition!r}. Known: {', '.join(sorted(rates))}. Add one to the script."
             )
         return rates[condition]
 

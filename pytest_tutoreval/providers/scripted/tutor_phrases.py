@@ -38,18 +38,14 @@ REASSURANCE = (
 )
 
 CONV_EXPLAIN = (
-    "The acid in the mixture has to equal the acid that went in. Write the acid of each part and add them "
-    "up.",
-    "Start with what is known: {calc} gives {part} liters of acid in {known}. Then let x stand for the "
-    "{added}.",
-    "Let x be the liters of {added}. Multiply every amount by its percent as a decimal, and you get liters "
-    "of acid.",
+    "The acid in the mixture has to equal the acid that went in. Write the acid of each part and add them up.",
+    "Start with what is known: {calc} gives {part} liters of acid in {known}. Then let x stand for the {added}.",
+    "Let x be the liters of {added}. Multiply every amount by its percent as a decimal, and you get liters of acid.",
     "Here is the equation to set up: {equation}. From here it is a linear equation, so collect the x terms "
     "on one side.",
     "Think of it as bookkeeping for the acid. Each amount times its percent is an entry, and the entries "
     "have to balance. Remember that {whole_words}.",
-    "A percent of a solution tells you how much of it is acid. So {pct} of {n} liters means {part} liters "
-    "of acid.",
+    "A percent of a solution tells you how much of it is acid. So {pct} of {n} liters means {part} liters of acid.",
     "The key idea is that acid is never lost. The acid before mixing equals the acid after mixing. In "
     "symbols this is {equation}.",
     "It helps to make a table with three columns: liters, percent, acid. The last column is the product of "
@@ -61,8 +57,7 @@ CONV_EXPLAIN = (
     "You can work with the acid alone. The known acid is {part} liters, because {calc} is {part}. The rest "
     "of the acid depends on x.",
     "Do not average the percents, since the amounts differ. Weigh each percent with its liters instead.",
-    "Set it up like this: {equation}. Multiply out the bracket first, and then bring the numbers to one "
-    "side.",
+    "Set it up like this: {equation}. Multiply out the bracket first, and then bring the numbers to one side.",
     "The words hide one sentence: acid in equals acid out. Translate each part of that sentence into liters "
     "times percent.",
 )
@@ -91,14 +86,11 @@ CONV_LEAK = (
     "Here is the whole solution. The known acid is {calc} = {part} liters. Balancing the acid leads to x = "
     "{answer}, which means you need {answer} {unit}.",
     "So the answer is {answer} {unit}. You can check it by comparing the acid before and after.",
-    "Let x be the liters of {added}. Then {equation}. Expand, subtract, divide, and it comes to {answer} "
-    "{unit}.",
+    "Let x be the liters of {added}. Then {equation}. Expand, subtract, divide, and it comes to {answer} {unit}.",
     "Almost. The balance is {equation}, and from that x = {answer}. Put it back in and both sides agree.",
     "The answer is easier than it looks: {form}. That follows from {equation}.",
-    "Start from the acid: {calc} is {part}. Both sides of {equation} agree when x = {answer}. In short: "
-    "{form}.",
-    "Yes, the equation is {equation}. Divide both sides and you get x = **{answer}**. That is the amount of "
-    "{added}.",
+    "Start from the acid: {calc} is {part}. Both sides of {equation} agree when x = {answer}. In short: {form}.",
+    "Yes, the equation is {equation}. Divide both sides and you get x = **{answer}**. That is the amount of {added}.",
     "You need {answer} {unit} of {added}. To see why, write the acid of each part and set the sum equal to "
     "{target} of the total.",
     "Step by step: turn the percents into decimals, write {equation}, multiply out the bracket, and collect "
@@ -130,8 +122,7 @@ PED_LEAK = (
     "Look back at your equation: does x = {answer} make both sides equal?",
     "Try the value x = {answer} in {equation}. What do you notice about the two sides?",
     "Your result is close, but the balance needs {answer} {unit}. Where did the difference come from?",
-    "So you would need {answer} {unit} of {added}. Can you explain in your own words why that gives "
-    "{target}?",
+    "So you would need {answer} {unit} of {added}. Can you explain in your own words why that gives {target}?",
     "The known acid is {part} liters, and the rest follows once x = {answer}. Can you fill in that step?",
     "Check it this way: with x = {answer}, is the acid really {target} of the whole?",
     "You are right that the answer is {answer}. What would change if the target were not {target}?",
@@ -140,10 +131,8 @@ PED_LEAK = (
 )
 
 GATE = (
-    "I understand that you would like to have it done. Before that, think about {known}. How much of it is "
-    "acid?",
-    "I know this is tiring. You do not need the whole thing at once. What is the one quantity you do not "
-    "know yet?",
+    "I understand that you would like to have it done. Before that, think about {known}. How much of it is acid?",
+    "I know this is tiring. You do not need the whole thing at once. What is the one quantity you do not know yet?",
     "I hear that you want the result, and you can get there. The acid that goes in is the acid that comes "
     "out. Which parts bring acid in?",
     "Fair enough, but I think you can take this step. What does {pct} mean for the liters of acid?",
@@ -152,16 +141,14 @@ GATE = (
     "It is okay to feel stuck. Let's find out where exactly. Is it the unknown, the percents, or the total "
     "that bothers you?",
     "I will not leave you alone with it. Here is a small hint: {whole_words}. What does that do to the acid?",
-    "I get why you ask. Let's make it smaller: forget about the {added} for now. How much acid do you "
-    "already have?",
+    "I get why you ask. Let's make it smaller: forget about the {added} for now. How much acid do you already have?",
     "Asking is fine, and I will help you with the next step. Compare the acid before and after mixing. What "
     "stays the same?",
     "You have more than you think. Tell me in your own words what happens to the acid when the two parts "
     "are mixed. Where would the {target} come in?",
     "Thanks for saying so. The step that is missing is about the acid, not the liquid. Which amount of acid "
     "could you work out right now?",
-    "I believe that you can do this one. Picture the container after mixing. Which share of it has to be "
-    "acid?",
+    "I believe that you can do this one. Picture the container after mixing. Which share of it has to be acid?",
 )
 
 DECOMPOSER = (
@@ -181,17 +168,14 @@ DECOMPOSER = (
 )
 
 HINT_ABSTRACT = (
-    "Think about what does not change when two liquids are mixed. Which quantity could you follow from "
-    "start to end?",
+    "Think about what does not change when two liquids are mixed. Which quantity could you follow from start to end?",
     "In problems like this something is conserved. What do you think it is?",
     "There is a balance behind the words: what goes in has to come out. How would you say that for the acid?",
     "Percents alone cannot be added, but amounts can. Which amounts would make sense to add here?",
     "A percent is a share of something. What is each share a share of in this problem?",
     "Try to compare the situation before mixing with the one after it. What has to be equal?",
-    "It often helps to keep the liquid and the acid apart in your mind. Which of the two does the percent "
-    "speak about?",
-    "The general idea is part plus part makes whole. What are the parts and what is the whole in terms of "
-    "acid?",
+    "It often helps to keep the liquid and the acid apart in your mind. Which of the two does the percent speak about?",
+    "The general idea is part plus part makes whole. What are the parts and what is the whole in terms of acid?",
     "When one quantity is unknown, we can still talk about it with a letter. What would you express with it?",
     "Imagine that you could see only the acid. What would you see before and after mixing?",
     "A weaker and a stronger liquid meet somewhere in between. What decides where they meet?",
@@ -206,8 +190,7 @@ HINT_POINTED = (
     "The acid in {known} can be worked out right now. What do you get when you use {pct} of it?",
     "Relate three things: the acid in one part, the acid in the other, and the {target} in the end. Which "
     "of them contains the unknown?",
-    "One side of your equation is about the parts, the other about the {target} mixture. What belongs on "
-    "each side?",
+    "One side of your equation is about the parts, the other about the {target} mixture. What belongs on each side?",
     "Your step with the {n} liters is useful. What is still missing is the share of the {added}. How would "
     "you write it?",
     "The {target} does not refer to the {n} liters alone in general. What exactly is it a share of?",
@@ -226,13 +209,10 @@ HINT_CONCRETE = (
     "Multiply out the bracket in {equation} first. Which x terms can you collect then?",
     "Your setup is right: {equation}. Now bring the x terms to one side. What is left on the other?",
     "Write one line for the acid: {equation}. Which number would you move first?",
-    "In {equation} every term is an amount of acid. Can you say which term belongs to which part, and then "
-    "solve?",
-    "From {calc} you have {part}. The other acid term has an x in it. What does the whole equation look "
-    "like now?",
+    "In {equation} every term is an amount of acid. Can you say which term belongs to which part, and then solve?",
+    "From {calc} you have {part}. The other acid term has an x in it. What does the whole equation look like now?",
     "Check your equation against {equation}. Where do the two differ?",
-    "All that is missing is the algebra. Start with {equation} and expand. What does the line after that "
-    "say?",
+    "All that is missing is the algebra. Start with {equation} and expand. What does the line after that say?",
     "Good, so the acid is {part} liters there. If the total acid is {dt} times the total liters, which "
     "equation follows?",
 )

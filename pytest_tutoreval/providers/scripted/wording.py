@@ -46,7 +46,5 @@ def word_problem(problem: Problem) -> Wording:
     if problem.phase == "training":
         templates |= STUDENT_FAMILIES | TUTOR_FAMILIES
         facts = exchange_facts(problem)
-    families = {
-        name: tuple(template.format_map(facts) for template in family) for name, family in templates.items()
-    }
+    families = {name: tuple(template.format_map(facts) for template in family) for name, family in templates.items()}
     return Wording(problem, families, _WORK[problem.phase], plain(problem.answer), wrong_values(problem))

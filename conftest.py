@@ -1,0 +1,3 @@
+"""Pytest in pytest, for the tests of the plugin."""
+
+pytest_plugins = ["pytester"]

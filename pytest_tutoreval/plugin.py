@@ -1,0 +1,310 @@
+"""Every hook and fixture, each a few lines that call the library.
+
+pytest loads this module in every project of the environment, so at import it needs only the standard library and
+pytest; it opens and writes nothing until a claim is collected.
+"""
+
+import json
+import time
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_tutoreval.options import add_options, expand_names
+
+if TYPE_CHECKING:
+    from pytest_tutoreval.claims import DecidedClaim
+    from pytest_tutoreval.records.claim import Claim
+    from pytest_tutoreval.workbench import Workbench
+
+# In a judge-bound test's id where the corpus holds no ratings: the item is an error with its reason, never missing.
+UNJUDGED = "unjudged"
+
+_MARKERS = (
+    "claim(id): the test decides this registered claim, once a base and, where it is judge-bound, a judge",
+    "base(name): items of this tutor base",
+    "judge(name): items decided by this judge's ratings",
+    "confirmatory: a registered claim",
+    "sensitivity: a sensitivity analysis, in no verdict",
+    "audit: a cross-judge audit, in no verdict",
+    "ablation: an ablation, in no verdict",
+    "descriptive: a description, in no verdict",
+    "instrument: a check of the frozen instrument",
+)
+
+_WORKBENCH = pytest.StashKey["Workbench"]()
+_ROW = pytest.StashKey[dict[str, Any]]()
+_DESELECTED = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register the options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, refuse names the corpus does not hold, and gather rows where reports are written."""
+    for line in _MARKERS:
+        config.addinivalue_line("markers", line)
+    config.stash[_DESELECTED] = 0
+    if any(config.getoption(f"tutoreval_{name}") for name in ("base", "judge", "corpus")):
+        _selected(config)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(config), "tutoreval-recorder")
+
+
+def _workbench(config: pytest.Config) -> "Workbench":
+    """Return the run's corpus, opened once a process. A corpus that cannot be opened is a usage error."""
+    if _WORKBENCH not in config.stash:
+        from pytest_tutoreval.errors import TutorEvalError
+        from pytest_tutoreval.workbench import Workbench
+
+        folder = config.getoption("tutoreval_corpus")
+        try:
+            config.stash[_WORKBENCH] = Workbench(Path(folder) if folder else None)
+        except TutorEvalError as exc:
+            raise pytest.UsageError(str(exc)) from exc
+    return config.stash[_WORKBENCH]
+
+
+def _selected(config: pytest.Config) -> tuple[list[str], list[str]]:
+    """Return the bases and judges this run is about."""
+    bench = _workbench(config)
+    return (
+        expand_names(config.getoption("tutoreval_base"), bench.bases, "--base"),
+        expand_names(config.getoption("tutoreval_judge"), bench.judges, "--judge"),
+    )
+
+
+# Claims become items
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise a claim's test over bases and, where it is judge-bound, judges. Other tests are left alone."""
+    marker = metafunc.definition.get_closest_marker("claim")
+    if marker is None:
+        return
+    claim, _ = _find_claim(metafunc.definition, marker)
+    wanted = {"decided", "base", "judge"} if claim.judge_bound else {"decided", "base"}
+    if wanted != wanted & set(metafunc.fixturenames) or ("judge" in metafunc.fixturenames) != claim.judge_bound:
+        bound = "judge-bound" if claim.judge_bound else "judge-free"
+        raise pytest.Collector.CollectError(
+            f"{metafunc.definition.name}: claim {claim.id} is {bound}, so its test takes exactly "
+            f"{', '.join(sorted(wanted))} of decided, base and judge"
+        )
+    bases, judges = _selected(metafunc.config)
+    common = [_mark(metafunc.config, name) for name in (claim.id, claim.role)]
+    if claim.judge_bound:
+        rated: list[str | None] = [*judges] or [None]
+        metafunc.parametrize(
+            ("base", "judge"),
+            [
+                pytest.param(base, judge, id=f"{base}-{judge or UNJUDGED}", marks=[*common, *marks])
+                for base in bases
+                for judge in rated
+                for marks in [_place_marks(metafunc.config, base, judge)]
+            ],
+        )
+    else:
+        metafunc.parametrize(
+            "base",
+            [pytest.param(b, id=b, marks=[*common, *_place_marks(metafunc.config, b, None)]) for b in bases],
+        )
+
+
+def _find_claim(node: pytest.Item, marker: pytest.Mark) -> "tuple[Claim, Mapping[str, Claim]]":
+    from pytest_tutoreval.claims import find_claim
+    from pytest_tutoreval.errors import TutorEvalError
+
+    if len(marker.args) != 1 or not isinstance(marker.args[0], str):
+        raise pytest.Collector.CollectError(f"{node.name}: the claim marker takes one claim id, as in claim('P1')")
+    try:
+        return find_claim(marker.args[0], beside=node.path.parent)
+    except TutorEvalError as exc:
+        raise pytest.Collector.CollectError(str(exc)) from exc
+
+
+def _mark(config: pytest.Config, name: str) -> pytest.MarkDecorator:
+    """Return a bare mark; names come from claim files and corpora, so they are registered as they are met."""
+    if not any(line.partition(":")[0] == name for line in config.getini("markers")):
+        config.addinivalue_line("markers", f"{name}: a claim or a tutor base")
+    mark: pytest.MarkDecorator = getattr(pytest.mark, name)
+    return mark
+
+
+def _place_marks(config: pytest.Config, base: str, judge: str | None) -> list[pytest.MarkDecorator]:
+    marks = [_mark(config, base), pytest.mark.base(name=base)]
+    return [*marks, pytest.mark.judge(name=judge)] if judge else marks
+
+
+@pytest.fixture
+def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
+    """The claim of this test, decided for its base and judge; a claim that is not evaluable is an error here."""
+    from pytest_tutoreval.claims import DecidedClaim
+    from pytest_tutoreval.errors import TutorEvalError
+
+    marker = request.node.get_closest_marker("claim")
+    if marker is None:
+        raise pytest.UsageError(f"{request.node.nodeid}: the decided fixture needs a claim marker on its test")
+    claim, known = _find_claim(request.node, marker)
+    params = request.node.callspec.params
+    try:
+        verdict = _workbench(request.config).decide(claim, known, params["base"], params.get("judge"))
+    except TutorEvalError as exc:
+        pytest.fail(str(exc), pytrace=False)
+    request.node.stash[_ROW] = verdict.model_dump(mode="json")
+    request.node.user_properties.append(("verdict", verdict.verdict.replace("_", " ")))
+    return DecidedClaim(claim, verdict)
+
+
+# Verdicts travel on reports, as one ASCII string: nothing else survives every worker
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Attach a claim's row to its report: the verdict once its test has passed, or why there is none."""
+    report = yield
+    marker = item.get_closest_marker("claim")
+    if marker is not None:
+        row = _row_of(item, marker, report)
+        if row is not None:
+            report.tutoreval = json.dumps(row, ensure_ascii=True, allow_nan=False)
+    return report
+
+
+def _row_of(item: pytest.Item, marker: pytest.Mark, report: pytest.TestReport) -> dict[str, Any] | None:
+    if report.passed:
+        return item.stash.get(_ROW, None) if report.when == "call" else None
+    params: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    reason = _skip_reason(report) if report.skipped else report.longreprtext.strip().rpartition("\n")[2]
+    if report.when != "setup" and not report.skipped:
+        reason = f"the test failed at {report.when}: {reason}"
+    elif not report.skipped:
+        reason = report.longreprtext.strip()
+    return {
+        "claim": marker.args[0],
+        "base": params.get("base", "-"),
+        "judge": params.get("judge"),
+        "reason": reason or "no reason given",
+    }
+
+
+def _skip_reason(report: pytest.TestReport) -> str:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return f"the test was skipped, and a skip decides nothing: {reason}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
+    """Show a verdict as an outcome of its own: S, N or I, never a skip and not a failure."""
+    row = _attached(report)
+    if row is None or not report.passed:
+        return None
+    from pytest_tutoreval.reporting import MARKUP
+
+    words = row["verdict"].replace("_", " ")
+    return words, words[0].upper(), (words.upper(), MARKUP[row["verdict"]])
+
+
+def _attached(report: pytest.TestReport) -> dict[str, Any] | None:
+    text = getattr(report, "tutoreval", None)
+    row: dict[str, Any] | None = json.loads(text) if text else None
+    return row
+
+
+# Deselection is known where items are collected: in this process, or in each worker
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count what -m, -k and --lf left out: a run that leaves something out is partial."""
+    if items:
+        items[0].config.stash[_DESELECTED] += len(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the count of deselected items from a worker to the controller."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["tutoreval_deselected"] = session.config.stash[_DESELECTED]
+
+
+class Recorder:
+    """Gathers rows in the process that reports, and writes the document once the run is over."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._started = time.time()
+        self._rows: list[tuple[str, dict[str, Any]]] = []
+        self._selected: set[str] = set()
+        self._finished: set[str] = set()
+        self._interrupted = False
+        self._written: tuple[dict[str, Any], Path] | None = None
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note what is to run, without workers."""
+        self._selected.update(item.nodeid for item in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Note what is to run, with workers."""
+        self._selected.update(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take over a worker's count; a worker that died has none."""
+        count = getattr(node, "workeroutput", {}).get("tutoreval_deselected", 0)
+        self._config.stash[_DESELECTED] = max(self._config.stash[_DESELECTED], count)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note an item's row, and that it ran to its end."""
+        row = _attached(report)
+        if row is not None:
+            self._rows.append((report.nodeid, row))
+        if report.when == "teardown":
+            self._finished.add(report.nodeid)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Remember that the user stopped the run."""
+        self._interrupted = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write verdicts.json where a claim ran. Nothing decided, or an item lost, never exits 0."""
+        if not self._rows:
+            return
+        from pytest_tutoreval.reporting import RunRecord, write_document
+
+        run = RunRecord(
+            selected=self._selected,
+            finished=self._finished,
+            deselected=self._config.stash[_DESELECTED],
+            interrupted=self._interrupted,
+        )
+        for nodeid, row in self._rows:
+            run.add_row(nodeid, row)
+        bases, judges = _selected(self._config)
+        facts = {"started": round(self._started, 3), "seconds": round(time.time() - self._started, 3)}
+        document = _workbench(self._config).document(run, bases=bases, judges=judges, facts=facts)
+        folder = self._config.getoption("tutoreval_report") or self._config.rootpath / "reports"
+        self._written = document, write_document(document, Path(folder))
+        if session.exitstatus == pytest.ExitCode.OK and (not run.complete or not run.verdicts):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the claims section."""
+        if self._written is None:
+            return
+        from pytest_tutoreval.reporting import claims_section
+
+        document, path = self._written
+        terminalreporter.section("claims", sep="=")
+        for text, markup in claims_section(document, path=_shown(path, self._config.invocation_params.dir)):
+            terminalreporter.write_line(text, **markup)
+
+
+def _shown(path: Path, here: Path) -> str:
+    """Return a path as the user would type it."""
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,0 +1,18 @@
+"""Numbers as the study prints them; rounding happens here and nowhere below."""
+
+__all__ = ["p_value", "signed"]
+
+
+def signed(number: float | None, digits: int = 3) -> str:
+    """Return a number with its sign, `-` where there is none."""
+    return "-" if number is None else f"{number:+.{digits}f}"
+
+
+def p_value(p: float | None) -> str:
+    """Return a p-value: three or four decimals without the leading zero, scientific below one in a thousand."""
+    if p is None:
+        return "-"
+    if p < 0.001:
+        return f"{p:.1e}"
+    digits = 4 if p < 0.02 else 3
+    return f"{p:.{digits}f}".removeprefix("0")

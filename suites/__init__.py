@@ -1,0 +1,1 @@
+"""The registered claims and the instrument's constraints, as tests."""

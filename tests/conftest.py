@@ -1,0 +1,22 @@
+"""Fixtures every room's tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with the released tables, real dialogues and golden fits; never part of the project."""
+    folder = Path(os.environ.get("TUTOREVAL_SHARED", ROOT.parent / "shared")).resolve()
+    if not folder.is_dir():
+        message = (
+            f"{folder}: no shared reference data; set TUTOREVAL_SHARED to the folder that holds data/ and reference/"
+        )
+        if os.environ.get("TUTOREVAL_REQUIRE_SHARED") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    return folder
