@@ -92,7 +92,7 @@ def simulate_ratings(
         producer=PRODUCER,
         route=route,
     )
-    return header, rate_session(instrument, session, rubric, route, SimulatedClock(answer))
+    return header, rate_session(instrument, session, rubric, route, answer)
 
 
 def simulate_corpus(

@@ -60,6 +60,7 @@ def record_rating(request: ModelRequest, dialogue: str, reply: ModelReply) -> Ra
         turn=site.turn or 0,
         repetition=site.repetition or 0,
         dialogue=dialogue,
+        request=request.digest(),
         raw=reply.text,
         overall=parsed.overall,
         components=parsed.components,

@@ -130,12 +130,15 @@ class CorpusMeasures:
                 if turns:
                     scores.missing.append(f"session {row.key}: no {rubric} ratings by {judge}")
                 continue
-            by_turn = _by_turn(row.key, ratings)
+            current, stale = _by_turn(row.key, ratings, cell.dialogues)
             for turn in turns:
-                found = by_turn.get(turn.id, {})
-                problem = _rating_gap(found, repetitions, cell.dialogues[turn.id])
-                if problem:
-                    scores.missing.append(f"turn {turn.id}: {problem} ({rubric}, {judge})")
+                found = current.get(turn.id, {})
+                present = sum(number in found for number in range(repetitions))
+                if present < repetitions:
+                    gap = f"{present} of {repetitions} repetitions on record"
+                    if turn.id in stale:
+                        gap += ", others were rated on another dialogue than the session holds; rate it anew"
+                    scores.missing.append(f"turn {turn.id}: {gap} ({rubric}, {judge})")
                 else:
                     scores.turns[turn.id] = turn_score([found[number].overall for number in range(repetitions)])
             scores.sessions[replicate] = session_score(
@@ -153,22 +156,19 @@ class CorpusMeasures:
         return self._tables.get(base, BaseTables())
 
 
-def _by_turn(key: SessionKey, ratings: Sequence[Rating]) -> Mapping[TurnId, dict[int, Rating]]:
-    by_turn: dict[TurnId, dict[int, Rating]] = defaultdict(dict)
+def _by_turn(
+    key: SessionKey, ratings: Sequence[Rating], dialogues: Mapping[TurnId, str]
+) -> tuple[Mapping[TurnId, dict[int, Rating]], set[TurnId]]:
+    """Return ratings by turn and repetition, and the turns that have some on a dialogue the session does not hold."""
+    current: dict[TurnId, dict[int, Rating]] = defaultdict(dict)
+    stale: set[TurnId] = set()
     for rating in ratings:
-        identity = TurnId(key.condition, key.replicate, rating.problem, rating.turn)
-        by_turn[identity][rating.repetition] = rating
-    return by_turn
-
-
-def _rating_gap(found: Mapping[int, Rating], repetitions: int, dialogue: str) -> str | None:
-    """Return what keeps a turn's repetitions from being its registered ratings, or None."""
-    present = sum(number in found for number in range(repetitions))
-    if present < repetitions:
-        return f"{present} of {repetitions} repetitions on record"
-    if any(found[number].dialogue != dialogue for number in range(repetitions)):
-        return "rated on another dialogue than the session holds; rate it anew"
-    return None
+        turn = TurnId(key.condition, key.replicate, rating.problem, rating.turn)
+        if dialogues.get(turn) == rating.dialogue:
+            current[turn][rating.repetition] = rating
+        else:
+            stale.add(turn)
+    return current, stale
 
 
 def _cell_from_tables(tables: BaseTables, condition: str) -> Cell:

@@ -48,13 +48,19 @@ class RatingHeader(Record):
 
 
 class Rating(Record):
-    """A repetition; `overall` is None where the reply was unusable (kept raw, counted, never imputed)."""
+    """A repetition; `overall` is None where the reply was unusable (kept raw, counted, never imputed).
+
+    `request` is the digest of what was asked: judge, route, sampling, rubric and dialogue all enter it, so a changed one
+    is never answered from an old rating. `discarded` are unparseable replies before a registered second try.
+    """
 
     problem: Name
     turn: int = Field(ge=0)
     repetition: int = Field(ge=0)
     dialogue: Sha256
+    request: Sha256
     raw: str
+    discarded: tuple[str, ...] = ()
     overall: int | None = Field(default=None, ge=1, le=5)
     components: dict[str, int] = Field(default_factory=dict)
     finish: str | None = None

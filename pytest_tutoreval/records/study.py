@@ -27,10 +27,15 @@ class Base(Record):
     model: str
     provider: str
     sampling: Sampling
+    pin: tuple[str, ...] = ()
 
 
 class Judge(Record):
-    """A model that reads turns under a rubric."""
+    """A model that reads turns under a rubric.
+
+    `second_tries` is how often an unparseable reply may be asked for again, as registered: a second try at the content
+    changes what is sampled, so it is no transport retry.
+    """
 
     id: Name
     label: str
@@ -39,6 +44,7 @@ class Judge(Record):
     status: str
     sampling: Sampling
     pin: tuple[str, ...] = ()
+    second_tries: int = Field(default=0, ge=0)
 
 
 class Student(Record):
@@ -94,6 +100,14 @@ class Study(Record):
     bases: tuple[Base, ...]
     judges: tuple[Judge, ...]
     register_entries: tuple[RegisterEntry, ...] = Field(alias="register")
+
+    def base(self, name: str) -> Base | None:
+        """Return a registered base by its id, or None."""
+        return next((base for base in self.bases if base.id == name), None)
+
+    def judge(self, name: str) -> Judge | None:
+        """Return a registered judge by its id, or None."""
+        return next((judge for judge in self.judges if judge.id == name), None)
 
     def seed(self, replicate: int) -> int:
         """Return the seed every call of a replicate's sessions carries: base seed + replicate."""

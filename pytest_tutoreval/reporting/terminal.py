@@ -17,9 +17,10 @@ MARKUP: Mapping[str, dict[str, bool]] = {
     "inconclusive": {"cyan": True},
 }
 
-_COLUMNS = "{:<6}{:<8}{:<7}{:<18}{:>7} {:>16} {:>7} {:>5} {:>3}"
+# 80 columns, with room for "not supported (rev)" and for a leg's name beside what became of it.
+_COLUMNS = "{:<6}{:<7}{:<6}{:<20}{:>6} {:>16} {:>7} {:>5} {:>3}"
 _HEADINGS = ("claim", "base", "judge", "verdict", "value", "95% interval", "p", "delta", "n")
-_NUMBERS = _COLUMNS[_COLUMNS.index("{:>7}") :]
+_NUMBERS = _COLUMNS[_COLUMNS.index("{:>6}") :]
 _GRID_COLUMN = 15
 
 

@@ -13,7 +13,7 @@ from pytest_tutoreval.store.validation import first_problem
 
 __all__ = ["RatingKey", "parse_ratings", "ratings_path", "write_ratings"]
 
-RatingKey = tuple[str, int, int]
+RatingKey = tuple[str, int, int, str]
 
 
 def ratings_path(judge: str, rubric: str, key: SessionKey) -> str:
@@ -63,7 +63,7 @@ def parse_ratings(
             rating = Rating.model_validate(fields)
         except ValidationError as exc:
             raise BrokenRatings(path, f"line {number}: {first_problem(exc)}") from exc
-        identity = (rating.problem, rating.turn, rating.repetition)
+        identity = (rating.problem, rating.turn, rating.repetition, rating.request)
         if identity in ratings:
             raise BrokenRatings(
                 path, f"line {number}: {rating.problem} turn {rating.turn} repetition {rating.repetition} stands twice"
