@@ -21,7 +21,7 @@ app = typer.Typer(
 importing = typer.Typer(help="Turn a foreign format into a corpus.", no_args_is_help=True)
 app.add_typer(importing, name="import")
 
-To = Annotated[Path, typer.Option("--to", help="Folder of the new corpus", show_default=False)]
+To = Annotated[Path, typer.Option("--to", file_okay=False, help="Folder of the new corpus", show_default=False)]
 Source = Annotated[Path, typer.Argument(exists=True, file_okay=False, show_default=False)]
 
 

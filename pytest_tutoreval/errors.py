@@ -13,6 +13,8 @@ TutorEvalError
 │   ├── BrokenRatings        a rating file that cannot be read
 │   └── BrokenTable          an imported table that cannot be read
 ├── ImportFailure            a foreign format that could not be turned into a corpus
+├── ConfigurationProblem     a study or study file asks for what cannot be run
+├── BlindingBroken           a judge's request holds more than it may; nothing was sent
 ├── ProtocolError            an agent or caller stepped outside the session protocol
 ├── NotEvaluable             a claim cannot be decided from this corpus; an error, never a verdict
 └── StatisticsError
@@ -26,10 +28,12 @@ Every message says where, what was found, what was expected and what to do next.
 from pathlib import Path
 
 __all__ = [
+    "BlindingBroken",
     "BrokenRatings",
     "BrokenSession",
     "BrokenTable",
     "ClaimFileError",
+    "ConfigurationProblem",
     "ConstraintViolated",
     "CorpusError",
     "DegenerateData",
@@ -118,6 +122,14 @@ class BrokenTable(_FileError):
 
 class ImportFailure(TutorEvalError):
     """A foreign folder could not be turned into a corpus."""
+
+
+class ConfigurationProblem(TutorEvalError):
+    """A study or study file asks for what cannot be run; found before anything is sent."""
+
+
+class BlindingBroken(TutorEvalError):
+    """A judge's request holds more than the rubric and what was visibly said; it was not sent."""
 
 
 class ProtocolError(TutorEvalError):

@@ -89,6 +89,8 @@ def _session_values(
         return {arm: {r: getattr(row, measure) for r, row in cells[arm].sessions.items()} for arm in ARMS}, notes
     if judge is None:
         raise NotEvaluable(f"{measure} needs a judge, and the corpus holds no ratings; run a judge over it first")
+    excluded = tuple(f"{table} {judge}/{measure}/" for table in ("scores.csv", "session_scores.csv"))
+    notes += [note for arm in ARMS for note in cells[arm].notes if note.startswith(excluded)]
     scores = complete_scores(measures, base, judge, measure)
     notes += [note for arm in ARMS for note in scores[arm].notes]
     notes += [f"{arm}: {usability}" for arm in ARMS if (usability := scores[arm].usability())]

@@ -34,12 +34,12 @@ def read_claim(path: Path) -> Claim:
     except (OSError, ValueError) as exc:
         raise ClaimFileError(path, [f"cannot be read as TOML: {exc}"]) from exc
     problems = [*_unknown_names(fields), *_judge_binding(fields)]
+    if "id" in fields and fields["id"] != path.stem:
+        problems.append(f"id = {fields['id']!r}, the file is named {path.stem!r}; give both one name")
     try:
         claim = claim_adapter.validate_python(fields)
     except ValidationError as exc:
         raise ClaimFileError(path, [*problems, *_invalid_fields(exc)]) from exc
-    if claim.id != path.stem:
-        problems.append(f"id = {claim.id!r}, the file is named {path.stem!r}; give both one name")
     if problems:
         raise ClaimFileError(path, problems)
     return claim
@@ -47,12 +47,17 @@ def read_claim(path: Path) -> Claim:
 
 def _unknown_names(fields: Mapping[str, Any]) -> list[str]:
     problems = []
-    if "measure" in fields and fields["measure"] not in SESSION_MEASURES:
+    if "measure" in fields and fields["measure"] not in list(SESSION_MEASURES):
         problems.append(_unknown("measure", fields["measure"], "measure", SESSION_MEASURES))
-    for leg in fields.get("legs") or ():
-        if isinstance(leg, dict) and "outcome" in leg and leg["outcome"] not in TURN_OUTCOMES:
+    for leg in _legs(fields):
+        if "outcome" in leg and leg["outcome"] not in list(TURN_OUTCOMES):
             problems.append(_unknown("outcome", leg["outcome"], "turn-level outcome", TURN_OUTCOMES))
     return problems
+
+
+def _legs(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    legs = fields.get("legs")
+    return [leg for leg in legs if isinstance(leg, dict)] if isinstance(legs, list) else []
 
 
 def _unknown(field: str, found: object, what: str, known: Iterable[str]) -> str:
@@ -63,13 +68,13 @@ def _unknown(field: str, found: object, what: str, known: Iterable[str]) -> str:
 
 def _judge_binding(fields: Mapping[str, Any]) -> list[str]:
     """Return a line where `judge_bound` contradicts what the claim rests on; joint claims are checked as a set."""
-    names = [fields.get("measure"), *(leg.get("outcome") for leg in fields.get("legs") or () if isinstance(leg, dict))]
-    known = [name for name in names if name in SESSION_MEASURES or name in TURN_OUTCOMES]
-    judged = any(is_judged(str(name)) for name in known)
+    names = [fields.get("measure"), *(leg.get("outcome") for leg in _legs(fields))]
+    known = [name for name in names if isinstance(name, str) and (name in SESSION_MEASURES or name in TURN_OUTCOMES)]
+    judged = any(is_judged(name) for name in known)
     if not known or fields.get("judge_bound") is judged or not isinstance(fields.get("judge_bound"), bool):
         return []
     rests = "rests on a judge's ratings" if judged else "rests on no judge"
-    return [f"judge_bound = {str(fields['judge_bound']).lower()}, but {', '.join(map(str, known))} {rests}"]
+    return [f"judge_bound = {str(fields['judge_bound']).lower()}, but {', '.join(known)} {rests}"]
 
 
 def _invalid_fields(error: ValidationError) -> list[str]:
@@ -78,7 +83,11 @@ def _invalid_fields(error: ValidationError) -> list[str]:
         where = ".".join(
             str(part) for part in problem["loc"] if part not in ("paired_contrast", "joint", "leakage_coupling")
         )
-        if where == "direction":
+        if problem["type"] == "missing":
+            problems.append(f"{where}: missing; every claim of this form states it")
+        elif problem["type"] == "too_short" and problem["input"]:
+            continue  # its items are there, and what is wrong with them is named one by one
+        elif where == "direction":
             known = ", ".join(repr(word) for word in get_args(Direction))
             problems.append(f"direction = {problem['input']!r} is not a possible direction. Known: {known}.")
         else:

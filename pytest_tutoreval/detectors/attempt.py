@@ -6,11 +6,14 @@ __all__ = ["ATTEMPT_PATTERNS", "attempt_patterns", "attempts_step"]
 
 _NUMBER = r"\d+(?:\.\d+)?"
 
+# A search that starts at the first digit of a run finds all that one starting inside it would, in linear time.
+_STARTING = rf"(?<!\d){_NUMBER}"
+
 # On the raw turn, any case. No letter x, division sign, caret or typographic minus: as released.
 ATTEMPT_PATTERNS: dict[str, re.Pattern[str]] = {
     "equation": re.compile(r"[0-9a-z)]\s*=\s*[-+(]?\s*[0-9a-z]", re.IGNORECASE),
-    "arithmetic": re.compile(rf"{_NUMBER}\s*[-+*/×·]\s*{_NUMBER}", re.IGNORECASE),
-    "coefficient": re.compile(rf"{_NUMBER}[a-z]\b", re.IGNORECASE),
+    "arithmetic": re.compile(rf"{_STARTING}\s*[-+*/×·]\s*{_NUMBER}", re.IGNORECASE),
+    "coefficient": re.compile(rf"{_STARTING}[a-z]\b", re.IGNORECASE),
     "variable": re.compile(r"\b[a-z]\s*[-+*/]\s*[0-9a-z(]", re.IGNORECASE),
 }
 

@@ -35,7 +35,8 @@ class Instrument:
     """Everything that was frozen before the data.
 
     `prompts`, `rubrics` and `wording` map a file's stem to its text without the final line end: a text is sent
-    that way. `wording` is ours, declared in the register; `prompts` and `rubrics` are the study's.
+    that way. `wording` is ours, declared in the register; `prompts` and `rubrics` are the study's. `amendments` are
+    a user's recorded departures, stamped into every session.
     """
 
     folder: Path
@@ -46,6 +47,7 @@ class Instrument:
     rubrics: Mapping[str, str]
     wording: Mapping[str, str]
     router: RouterRules
+    amendments: tuple[str, ...] = ()
 
     @cached_property
     def problem(self) -> Mapping[str, Problem]:

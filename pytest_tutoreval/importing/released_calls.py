@@ -20,7 +20,7 @@ from pytest_tutoreval.records.call import Call
 from pytest_tutoreval.records.corpus import CorpusManifest
 from pytest_tutoreval.records.session import Route, Session, SessionHeader
 from pytest_tutoreval.records.study import Sampling
-from pytest_tutoreval.store.corpus import seal_corpus
+from pytest_tutoreval.store import seal_corpus
 from pytest_tutoreval.store.sessions import session_path, write_session
 from pytest_tutoreval.store.validation import first_problem
 from pytest_tutoreval.transcript import protocol_breach
@@ -33,6 +33,7 @@ _RUN_ID = re.compile(r"^(?:conf(?:-(?P<base>[a-z0-9_]+))?|abl)-s\d+-(?P<conditio
 
 _PURPOSE = {"student_train": "exchange", "student_probe": "probe", "student_commit": "commitment"}
 _JUDGE = "judge"
+_PARTS = ("tags", "request", "response", "usage")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def import_released_calls(source: Path, target: Path, instrument: Instrument) ->
         No session folder, a folder without its side files (an episode that was never finished), contradictory
         identities, two folders with one session key, a session that breaks the protocol, or `target` is not empty.
     """
-    if target.exists() and any(target.iterdir()):
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ImportFailure(f"{target}: not empty; give a new folder")
     folders = sorted(path.parent for path in source.rglob(CALLS))
     if not folders:
@@ -130,6 +131,11 @@ def _lines(path: Path) -> list[dict[str, Any]]:
                 line = json.loads(text)
                 if not isinstance(line, dict):
                     raise ImportFailure(f"{path}: line {number} is no JSON object")
+                for part in _PARTS:
+                    if not isinstance(line.get(part) or {}, dict):
+                        raise ImportFailure(
+                            f"{path}: call {line.get('seq')}: {part} is {line[part]!r}, expected an object"
+                        )
                 lines.append(line)
     except (OSError, ValueError) as exc:
         raise ImportFailure(f"{path}: cannot be read: {exc}") from exc

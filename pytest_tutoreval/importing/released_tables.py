@@ -14,7 +14,7 @@ from pytest_tutoreval import __version__
 from pytest_tutoreval.errors import ImportFailure
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.records.corpus import CorpusManifest
-from pytest_tutoreval.store.corpus import seal_corpus
+from pytest_tutoreval.store import seal_corpus
 from pytest_tutoreval.store.tables import COLUMNS, render_table
 
 __all__ = ["import_released_tables"]
@@ -83,11 +83,15 @@ class _Released:
             raise ImportFailure(f"{name}: missing among the released tables; the import needs all of them") from None
         try:
             with path.open(encoding="utf-8", newline="") as file:
-                rows: list[Row] = list(csv.DictReader(file))
+                reader = csv.DictReader(file)
+                rows: list[Row] = list(reader)
         except (OSError, UnicodeDecodeError) as exc:
             raise ImportFailure(f"{path}: cannot be read: {exc}") from exc
         if not rows:
             raise ImportFailure(f"{path}: holds no rows")
+        for number, row in enumerate(rows, start=1):
+            if None in row or None in row.values():
+                raise ImportFailure(f"{path}: row {number}: not {len(reader.fieldnames or ())} cells; restore the file")
         return rows
 
     def references(self) -> list[tuple[str, Path]]:
@@ -157,10 +161,10 @@ def import_released_tables(source: Path, target: Path, instrument: Instrument) -
     Raises
     ------
     ImportFailure
-        A table is missing or empty, a column is missing, the second judge's judge-free columns differ from the primary
-        judge's, the ablation table's conv and ped rows differ from the base's own, or `target` is not empty.
+        A table is missing, empty or torn, a column is missing, the second judge's judge-free columns differ from the
+        primary judge's, the ablation table's conv and ped rows differ from the base's own, or `target` is not empty.
     """
-    if target.exists() and any(target.iterdir()):
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ImportFailure(f"{target}: not empty; give a new folder")
     released = _Released.find(source)
     try:

@@ -129,6 +129,8 @@ class CorpusMeasures:
             if ratings is None:
                 if turns:
                     scores.missing.append(f"session {row.key}: no {rubric} ratings by {judge}")
+                else:  # nothing to rate, so no file is due: the mean is undefined, not missing
+                    scores.sessions[replicate] = None
                 continue
             current, stale = _by_turn(row.key, ratings, cell.dialogues)
             for turn in turns:

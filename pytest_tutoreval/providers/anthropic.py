@@ -48,7 +48,7 @@ class _Usage(VendorBody):
 
 
 class _Answer(VendorBody):
-    content: tuple[_Block, ...]
+    content: tuple[_Block, ...] | None  # required; a refusal may leave it empty
     stop_reason: str | None = None
     usage: _Usage | None = None
     model: str | None = None
@@ -134,7 +134,7 @@ class AnthropicMessages:
         cached = usage.cache_read_input_tokens or 0
         details = usage.output_tokens_details or _OutputDetails()
         return ModelReply(
-            text=joined([block.text for block in read.content if block.type == "text"]),
+            text=joined([block.text for block in read.content or () if block.type == "text"]),
             finish=_FINISH.get(read.stop_reason, read.stop_reason.lower()) if read.stop_reason else None,
             input_tokens=(usage.input_tokens or 0) + cached + (usage.cache_creation_input_tokens or 0),
             output_tokens=usage.output_tokens or 0,

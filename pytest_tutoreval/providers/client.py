@@ -63,6 +63,7 @@ class _Tally:
 
     def __init__(self, policy: RetryPolicy, rng: random.Random) -> None:
         self._policy, self._rng = policy, rng
+        self._last: ProviderFault | None = None
         self.failures: list[FailedAttempt] = []
         self.spent = 0.0
         self.reason = ""
@@ -72,12 +73,14 @@ class _Tally:
         return self._policy.budget - self.spent
 
     def failed(self, fault: ProviderFault, seconds: float) -> None:
+        self._last = fault
         self.spent += seconds
         self.failures.append(fault.record(seconds))
 
     def wait(self, state: RetryCallState) -> float:
         """Return tenacity's next wait."""
-        return self._policy.backoff(_fault_of(state), len(self.failures) - 1, self._rng)
+        retries = len(self.failures) - 1
+        return self._policy.backoff(self._last, retries, self._rng) if self._last else 0.0
 
     def is_over(self, state: RetryCallState) -> bool:
         """Return whether tenacity gives up; the wait it would make next is already known."""
@@ -93,12 +96,6 @@ class _Tally:
             self.spent += state.upcoming_sleep
             return False
         return True
-
-
-def _fault_of(state: RetryCallState) -> ProviderFault:
-    fault = state.outcome.exception() if state.outcome else None
-    assert isinstance(fault, ProviderFault), "only provider faults are retried"  # noqa: S101 - narrows a type
-    return fault
 
 
 def _is_retried(state: RetryCallState) -> bool:

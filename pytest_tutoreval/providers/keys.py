@@ -57,6 +57,7 @@ class KeyHeader:
     secret: Secret
 
     def __call__(self, request: "httpx.Request") -> "httpx.Request":
+        """Write the header into the request that leaves."""
         request.headers[self.name] = self.prefix + self.secret.reveal()
         return request
 

@@ -44,7 +44,7 @@ class _Message(VendorBody):
 
 
 class _Choice(VendorBody):
-    message: _Message = _Message()
+    message: _Message | None = None
     finish_reason: str | None = None
     error: Any = None
 
@@ -116,17 +116,17 @@ class ChatFormat:
         request_id = self.request_id(answer, read.id)
         if read.error:
             raise embedded_fault(answer, read.error, request_id=request_id)
-        if not read.choices:
-            raise ProviderFault("malformed", "an answer without choices", status=answer.status, request_id=request_id)
-        choice = read.choices[0]
+        choice = read.choices[0] if read.choices else _Choice()
         if choice.error or choice.finish_reason == "error":
             raise embedded_fault(answer, choice.error, request_id=request_id)
+        if choice.message is None:
+            raise ProviderFault("malformed", "no choice holds a message", status=answer.status, request_id=request_id)
         usage = read.usage or _Usage()
         inputs = usage.prompt_tokens_details or _PromptDetails()
         outputs = usage.completion_tokens_details or _CompletionDetails()
         return ModelReply(
             text=choice.message.text,
-            finish=_finish(choice),
+            finish=_finish(choice.message, choice.finish_reason),
             input_tokens=usage.prompt_tokens or 0,
             output_tokens=usage.completion_tokens or 0,
             reasoning_tokens=outputs.reasoning_tokens or 0,
@@ -147,10 +147,10 @@ class ChatFormat:
         return None
 
 
-def _finish(choice: _Choice) -> str | None:
-    if choice.message.refusal:
+def _finish(message: _Message, word: str | None) -> str | None:
+    if message.refusal:
         return "refusal"
-    return choice.finish_reason.lower() if choice.finish_reason else None
+    return word.lower() if word else None
 
 
 class OpenAIChat(ChatFormat):

@@ -109,7 +109,8 @@ def error_of(error: object) -> VendorError:
         return VendorError("" if error is None else str(error))
     raw_details = error.get("details")
     details = tuple(_dicts(raw_details if isinstance(raw_details, list) else [raw_details]))
-    metadata = error.get("metadata") if isinstance(error.get("metadata"), Mapping) else {}
+    raw_metadata = error.get("metadata")
+    metadata: Mapping[str, Any] = raw_metadata if isinstance(raw_metadata, Mapping) else {}
     named = [error.get(name) for name in ("code", "type", "status")]
     named += [detail.get(name) for detail in details for name in ("reason", "error_code")]
     return VendorError(

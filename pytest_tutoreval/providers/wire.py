@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -105,8 +105,10 @@ class WireFormat(Protocol):
 class VendorBody(BaseModel):
     """Part of a vendor's answer: what we do not know is ignored, what is null is absent."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="ignore", protected_namespaces=(), coerce_numbers_to_str=True)
 
+
+Body = TypeVar("Body", bound=VendorBody)
 
 # A vendor may leave a count out or send null; a negative one is no count.
 Count = Annotated[int, Field(ge=0)] | None
@@ -189,7 +191,7 @@ def _clean(value: Any) -> Any:
             return value
 
 
-def vendor_body[B: VendorBody](model: type[B], data: Mapping[str, Any], answer: HttpAnswer) -> B:
+def vendor_body(model: type[Body], data: Mapping[str, Any], answer: HttpAnswer) -> Body:
     """Return the parsed body; one of another shape is a malformed answer."""
     try:
         return model.model_validate(data)

@@ -19,4 +19,4 @@ class Record(BaseModel):
 
     def compact(self) -> dict[str, Any]:
         """Return the JSON-ready fields that differ from their defaults: what a line on disk holds."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        return self.model_dump(mode="json", exclude_defaults=True, by_alias=True)

@@ -50,8 +50,8 @@ class RatingHeader(Record):
 class Rating(Record):
     """A repetition; `overall` is None where the reply was unusable (kept raw, counted, never imputed).
 
-    `request` is the digest of what was asked: judge, route, sampling, rubric and dialogue all enter it, so a changed one
-    is never answered from an old rating. `discarded` are unparseable replies before a registered second try.
+    `request` is the digest of what was asked: route, sampling, seed, rubric and dialogue all enter it, so a changed
+    one is never answered from an old rating. `discarded` are unparseable replies before a registered second try.
     """
 
     problem: Name

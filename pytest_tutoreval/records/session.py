@@ -49,6 +49,7 @@ class SessionHeader(Record):
     producer: str
     routes: dict[str, Route] = Field(default_factory=dict)
     source: str | None = None
+    amendments: tuple[str, ...] = ()
 
     @property
     def key(self) -> SessionKey:

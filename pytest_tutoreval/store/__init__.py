@@ -1,8 +1,9 @@
 """Sessions, ratings and tables, to and from disk."""
 
-from pytest_tutoreval.store.corpus import Corpus, open_corpus, seal_corpus
+from pytest_tutoreval.store.corpus import Corpus, open_corpus
 from pytest_tutoreval.store.lines import LineWriter, TornLineWarning
 from pytest_tutoreval.store.ratings import parse_ratings, ratings_path, write_ratings
+from pytest_tutoreval.store.sealing import declare_corpus, seal_corpus, seal_files
 from pytest_tutoreval.store.sessions import parse_session, session_path, write_session
 from pytest_tutoreval.store.tables import BaseTables, TableSet, parse_tables, render_table
 
@@ -12,6 +13,7 @@ __all__ = [
     "LineWriter",
     "TableSet",
     "TornLineWarning",
+    "declare_corpus",
     "open_corpus",
     "parse_ratings",
     "parse_session",
@@ -19,6 +21,7 @@ __all__ = [
     "ratings_path",
     "render_table",
     "seal_corpus",
+    "seal_files",
     "session_path",
     "write_ratings",
     "write_session",

@@ -1,12 +1,10 @@
 """A corpus folder: its manifest, its seal, and how its files are read."""
 
 import hashlib
-import os
 import tomllib
 from functools import cached_property
 from pathlib import Path
 
-import tomli_w
 from pydantic import ValidationError
 
 from pytest_tutoreval.errors import BrokenRatings, BrokenSession, BrokenTable, CorpusError, ForeignInstrument
@@ -18,11 +16,11 @@ from pytest_tutoreval.store.sessions import parse_session, session_path
 from pytest_tutoreval.store.tables import COLUMNS, TableSet, parse_tables
 from pytest_tutoreval.store.validation import first_problem
 
-__all__ = ["MANIFEST", "Corpus", "open_corpus", "seal_corpus"]
+__all__ = ["DATA_FOLDERS", "MANIFEST", "Corpus", "file_digest", "open_corpus"]
 
 MANIFEST = "corpus.toml"
 
-_DATA = ("sessions", "ratings", "tables", "reference")
+DATA_FOLDERS = ("sessions", "ratings", "tables", "reference")
 
 
 def open_corpus(folder: Path, *, instrument: str | None = None) -> "Corpus":
@@ -35,7 +33,7 @@ def open_corpus(folder: Path, *, instrument: str | None = None) -> "Corpus":
     Raises
     ------
     CorpusError
-        No manifest, or one that cannot be read.
+        No manifest, one that cannot be read, or one that names no base.
     ForeignInstrument
         The manifest is stamped with another instrument digest.
     """
@@ -48,6 +46,8 @@ def open_corpus(folder: Path, *, instrument: str | None = None) -> "Corpus":
         raise CorpusError(f"{path}: {first_problem(exc)}") from exc
     except (OSError, ValueError) as exc:
         raise CorpusError(f"{path}: cannot be read: {exc}") from exc
+    if not manifest.bases:
+        raise CorpusError(f"{path}: bases is empty, so there is no base to decide claims for; make the corpus anew")
     if instrument is not None:
         _same_instrument(path, manifest.instrument, instrument)
     return Corpus(folder, manifest)
@@ -61,22 +61,8 @@ def _same_instrument(path: Path, found: str, expected: str) -> None:
         )
 
 
-def seal_corpus(folder: Path, manifest: CorpusManifest) -> CorpusManifest:
-    """Write the manifest with the digest of every data file, replacing it whole, and return it."""
-    files = {
-        path.relative_to(folder).as_posix(): _sha256(path.read_bytes())
-        for part in _DATA
-        for path in (folder / part).rglob("*")
-        if path.is_file()
-    }
-    sealed = manifest.model_copy(update={"files": dict(sorted(files.items()))})
-    fresh = folder / f"{MANIFEST}.new"
-    fresh.write_text(tomli_w.dumps(sealed.model_dump(mode="json", exclude_none=True)), encoding="utf-8", newline="\n")
-    os.replace(fresh, folder / MANIFEST)
-    return sealed
-
-
-def _sha256(data: bytes) -> str:
+def file_digest(data: bytes) -> str:
+    """Return the sha256 a file is sealed with."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -95,12 +81,12 @@ class Corpus:
     def sha256(self) -> str:
         """Digest over the digests of all data files, sealed or not: which data a report rests on."""
         digests = dict(self.manifest.files)
-        for part in _DATA:
+        for part in DATA_FOLDERS:
             for path in sorted((self.folder / part).rglob("*")):
                 name = path.relative_to(self.folder).as_posix()
                 if path.is_file() and name not in digests:
-                    digests[name] = _sha256(path.read_bytes())
-        return _sha256("".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode())
+                    digests[name] = file_digest(path.read_bytes())
+        return file_digest("".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode())
 
     def session_keys(self, base: str, condition: str) -> list[SessionKey]:
         """Return the sessions of a cell, in replicate order.
@@ -175,5 +161,5 @@ class Corpus:
         self, path: Path, data: bytes, error: type[BrokenSession] | type[BrokenRatings] | type[BrokenTable]
     ) -> None:
         sealed = self.manifest.files.get(path.relative_to(self.folder).as_posix())
-        if sealed is not None and sealed != _sha256(data):
-            raise error(path, f"sha256 is {_sha256(data)}, sealed as {sealed}: changed since; restore the file")
+        if sealed is not None and sealed != file_digest(data):
+            raise error(path, f"sha256 is {file_digest(data)}, sealed as {sealed}: changed since; restore the file")

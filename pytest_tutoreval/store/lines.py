@@ -1,14 +1,15 @@
 """JSON lines on disk: append-only, one writer a file, torn ends recognised."""
 
+import errno
 import json
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["LineFileError", "LineWriter", "TornLineWarning", "read_lines"]
+__all__ = ["LineFileError", "LineWriter", "TornLineWarning", "parse_lines", "read_lines"]
 
 
 class TornLineWarning(UserWarning):
@@ -34,7 +35,16 @@ def read_lines(data: bytes, path: Path) -> tuple[list[dict[str, Any]], bool]:
             TornLineWarning,
             stacklevel=2,
         )
-    return [_parse_line(line, number) for number, line in enumerate(whole, start=1)], bool(rest)
+    return _parsed(whole), bool(rest)
+
+
+def parse_lines(data: bytes) -> list[dict[str, Any]]:
+    """Return the objects of whole lines. Raises LineFileError."""
+    return _parsed(data.split(b"\n")[:-1])
+
+
+def _parsed(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    return [_parse_line(line, number) for number, line in enumerate(lines, start=1)]
 
 
 def _parse_line(line: bytes, number: int) -> dict[str, Any]:
@@ -59,20 +69,31 @@ def _parse_line(line: bytes, number: int) -> dict[str, Any]:
 class LineWriter:
     """Appends objects to one file; each is on disk when `append` returns.
 
-    `fsync` is an argument because a simulation that can be repeated does not need to wait for the disk.
+    `sync` is an argument because a simulation that can be repeated does not need to wait for the disk.
     """
 
     def __init__(self, path: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab")
+        # Unbuffered: what a failed write left behind is on disk or gone, never written later by a close.
+        self._file = path.open("ab", buffering=0)
         self._sync = sync
 
     def append(self, fields: dict[str, Any]) -> None:
-        """Write one line and hand it to the disk."""
-        line = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        self._file.write(line.encode("utf-8") + b"\n")
-        self._file.flush()
-        self._sync(self._file.fileno())
+        """Write one line and hand it to the disk; a line that could not be written whole is cut off again."""
+        line = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8") + b"\n"
+        before = self._file.tell()
+        try:
+            written = self._file.write(line)
+            if written != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._sync(self._file.fileno())
+        except OSError:
+            self._file.truncate(before)
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -80,4 +101,4 @@ class LineWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        self.close()

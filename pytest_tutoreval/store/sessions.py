@@ -12,7 +12,7 @@ from pytest_tutoreval.records.session import Session, SessionHeader, SessionKey
 from pytest_tutoreval.store.lines import LineFileError, LineWriter, read_lines
 from pytest_tutoreval.store.validation import first_problem
 
-__all__ = ["parse_session", "session_path", "write_session"]
+__all__ = ["header_line", "parse_session", "session_path", "write_session"]
 
 
 def session_path(key: SessionKey) -> str:
@@ -20,11 +20,16 @@ def session_path(key: SessionKey) -> str:
     return f"sessions/{key.base}/{key.condition}/r{key.replicate}.jsonl"
 
 
+def header_line(header: SessionHeader) -> dict[str, Any]:
+    """Return a header's line: all that was set, so that it can be compared when a session is resumed."""
+    return header.model_dump(mode="json", exclude_none=True, exclude={"amendments"} if not header.amendments else None)
+
+
 def write_session(folder: Path, header: SessionHeader, calls: Sequence[Call], *, sync: Callable[[int], None]) -> Path:
     """Write a finished session and return its path."""
     path = folder / session_path(header.key)
     with LineWriter(path, sync=sync) as writer:
-        writer.append(header.model_dump(mode="json", exclude_none=True))
+        writer.append(header_line(header))
         for call in calls:
             writer.append(call.compact())
         writer.append({"end": True, "n_calls": len(calls)})

@@ -146,7 +146,7 @@ def parse_tables(files: dict[str, tuple[Path, str]]) -> TableSet:
     Raises
     ------
     BrokenTable
-        A missing table or column, an unreadable cell, a session or turn that stands twice.
+        A missing table or column, an unreadable cell, a session, turn or score that stands twice.
     """
     tables: TableSet = {}
     for row in _rows(files, "sessions.csv", tables):
@@ -157,19 +157,29 @@ def parse_tables(files: dict[str, tuple[Path, str]]) -> TableSet:
         if row.turn_id in row.base.turns:
             raise BrokenTable(row.path, f"line {row.line}: turn {row.turn_id} stands twice")
         row.base.turns[row.turn_id] = _turn_row(row)
+    rated: set[tuple[object, ...]] = set()
     for row in _rows(files, "scores.csv", tables):
-        row.base.scores.append(ScoreCell(row.text("judge"), row.text("rubric"), row.turn_id, row.number("score")))
+        score = ScoreCell(row.text("judge"), row.text("rubric"), row.turn_id, row.number("score"))
+        _once(rated, row, score.judge, score.rubric, f"turn {score.turn}")
+        row.base.scores.append(score)
     for row in _rows(files, "session_scores.csv", tables):
-        row.base.session_scores.append(
-            SessionScoreCell(
-                row.text("judge"),
-                row.text("rubric"),
-                row.text("condition"),
-                row.whole("replicate"),
-                row.number("score"),
-            )
+        mean = SessionScoreCell(
+            row.text("judge"),
+            row.text("rubric"),
+            row.text("condition"),
+            row.whole("replicate"),
+            row.number("score"),
         )
+        _once(rated, row, mean.judge, mean.rubric, f"session {row.key}")
+        row.base.session_scores.append(mean)
     return tables
+
+
+def _once(rated: set[tuple[object, ...]], row: _Row, judge: str, rubric: str, what: str) -> None:
+    identity = (row.text("base"), judge, rubric, what)
+    if identity in rated:
+        raise BrokenTable(row.path, f"line {row.line}: the score of {what} by {judge} under {rubric} stands twice")
+    rated.add(identity)
 
 
 def _rows(files: dict[str, tuple[Path, str]], name: str, tables: TableSet) -> Iterable[_Row]:

@@ -20,4 +20,5 @@ def rated_dialogue(window: Window, turn: TutorTurn) -> str:
 
 def dialogue_digest(dialogue: str) -> str:
     """Return the sha256 that ties a rating to exactly this dialogue."""
-    return hashlib.sha256(dialogue.encode()).hexdigest()
+    # An import may hold a lone surrogate, which strict UTF-8 refuses.
+    return hashlib.sha256(dialogue.encode("utf-8", "surrogatepass")).hexdigest()

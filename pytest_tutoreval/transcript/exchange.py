@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from pytest_tutoreval.detectors import final_answer
 from pytest_tutoreval.records.call import Call
@@ -104,7 +105,7 @@ def protocol_breach(session: Session, problems: Sequence[Problem], tutor_turns: 
     Checked: every problem in file order; S T S … T S with the registered number of tutor turns on tutored problems;
     on probes, elicitation exactly as long as nothing was committed to (definitions, section 3).
     """
-    order = list(dict.fromkeys(call.problem for call in session.calls))
+    order = [problem for problem, _ in groupby(call.problem for call in session.calls)]
     expected = [problem.id for problem in problems]
     if order != expected[: len(order)]:
         wrong = next(pair for pair in zip(order, [*expected, None], strict=False) if pair[0] != pair[1])

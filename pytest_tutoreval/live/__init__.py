@@ -1,0 +1,7 @@
+"""Live runs: the only room that spends."""
+
+from pytest_tutoreval.live.jobs import Needs
+from pytest_tutoreval.live.progress import Progress
+from pytest_tutoreval.live.run import LiveOutcome, LiveRun, run_live
+
+__all__ = ["LiveOutcome", "LiveRun", "Needs", "Progress", "run_live"]

@@ -1,0 +1,275 @@
+"""A live run from end to end: declare the corpus, collect, judge, seal, and leave a ledger of what it cost."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pytest_tutoreval.collecting.engine import Collected, Collection, collect_sessions
+from pytest_tutoreval.frozen import Instrument
+from pytest_tutoreval.judging.engine import Judging, judge_sessions
+from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
+from pytest_tutoreval.live.jobs import PRODUCER, Needs, rating_jobs, routes_of, same_family, session_jobs
+from pytest_tutoreval.live.progress import Progress
+from pytest_tutoreval.providers.desk import Answerer, Desk, Stop
+from pytest_tutoreval.providers.limits import Gate, RouteLimits
+from pytest_tutoreval.providers.money import Purse, Spending, UnknownPrice, price_of, total_dollars
+from pytest_tutoreval.records.attempt import FailedAttempt
+from pytest_tutoreval.records.corpus import CorpusManifest
+from pytest_tutoreval.records.session import Route, SessionKey
+from pytest_tutoreval.records.study_file import Price, RouteSettings, StudyFile
+from pytest_tutoreval.store import declare_corpus, open_corpus, seal_files, session_path
+
+__all__ = ["LiveOutcome", "LiveRun", "run_live"]
+
+OpenRoute = Callable[[Route], Answerer]
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """Everything a live run is told.
+
+    `budget` is in dollars over all routes, None for no cap. `max_retries` None leaves the default. `at_once` bounds the
+    sessions that are open together. `answerer` replaces the network, as a replay does.
+    """
+
+    instrument: Instrument
+    folder: Path
+    needs: Needs
+    study_file: StudyFile = field(default_factory=StudyFile)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    budget: float | None = None
+    max_retries: int | None = None
+    at_once: int = 256
+    session_deadline: float | None = None
+    replicates: tuple[int, ...] | None = None
+    environ: Mapping[str, str] | None = None
+    answerer: OpenRoute | None = None
+    sync: Callable[[int], None] = os.fsync
+
+    def session_keys(self) -> list[SessionKey]:
+        """Return the sessions this run is to have."""
+        registered = tuple(self.instrument.study.registered_replicates())
+        return list(self.needs.session_keys(registered if self.replicates is None else self.replicates))
+
+
+@dataclass
+class LiveOutcome:
+    """What a run came to. `stopped` says that it was asked to stop; `spending` is by provider and model."""
+
+    collection: Collection = field(default_factory=Collection)
+    judging: Judging = field(default_factory=Judging)
+    spending: Mapping[str, Spending] = field(default_factory=dict)
+    stopped: bool = False
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything asked for is on disk."""
+        return not self.collection.unfinished and not self.judging.incomplete and not self.stopped
+
+    @property
+    def dollars(self) -> float | None:
+        """What the run was billed, None where a price is unknown."""
+        return total_dollars(self.spending)
+
+
+def run_live(
+    run: LiveRun, progress: Progress | None = None, *, said: Callable[[str], None] = lambda _: None
+) -> LiveOutcome:
+    """Collect and judge what is missing, and return what came of it.
+
+    Routes, keys and prices are checked before the first call. One failure stops no session that does not need what
+    failed; a route stopped by its provider fails the rest of its calls at once.
+
+    Raises
+    ------
+    ConfigurationProblem, ConfigurationError, UnknownPrice, CorpusError
+        Before anything is sent.
+    """
+    return run_anywhere(lambda: _run(run, progress or Progress(), said))
+
+
+async def _run(run: LiveRun, progress: Progress, said: Callable[[str], None]) -> LiveOutcome:
+    from pytest_tutoreval.providers.transport import open_http
+
+    started = time.time()
+    routes = routes_of(run.instrument, run.needs)
+    _check_prices(run, routes)
+    stop, purse = Stop(), Purse(run.prices, run.budget)
+    progress.spending = purse.routes
+    outcome = LiveOutcome(spending=purse.routes, notes=same_family(run.instrument, run.needs))
+    async with open_http(max_connections=_connections(run, routes)) as http:
+        open_route = run.answerer or _RouteOpener(run, http)
+        for route in routes.values():
+            open_route(route)
+        declare_corpus(run.folder, _manifest(run))
+        ledger = _Ledger(run.folder, started)
+        desk = Desk(open_route, purse, stop, done=progress.called, failed=ledger.failed)
+        try:
+            with stopping_gracefully(stop, said=said):
+                await _collect(run, desk, progress, outcome)
+                await _judge(run, desk, progress, outcome)
+        finally:
+            outcome.stopped = stop.requested
+            outcome.seconds = time.time() - started
+            ledger.close(outcome)
+    return outcome
+
+
+async def _collect(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutcome) -> None:
+    keys = run.session_keys()
+    progress.sessions_due = len(keys)
+    finished: list[str] = []
+
+    def ended(collected: Collected) -> None:
+        progress.session_ended()
+        if collected.fate == "finished":
+            finished.append(session_path(collected.key))
+
+    try:
+        outcome.collection = await collect_sessions(
+            session_jobs(run.instrument, keys),
+            run.folder,
+            desk.ask,
+            at_once=run.at_once,
+            deadline=run.session_deadline,
+            sync=run.sync,
+            ended=ended,
+        )
+    finally:
+        seal_files(run.folder, finished)
+
+
+async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutcome) -> None:
+    if not run.needs.judges or desk.stop.requested:
+        return
+    corpus = open_corpus(run.folder, instrument=run.instrument.sha256)
+    keys = [key for key in run.session_keys() if key not in outcome.collection.unfinished]
+    progress.ratings_due = sum(1 for _ in rating_jobs(run.instrument, corpus, run.needs, keys))
+    outcome.judging = await judge_sessions(
+        run.instrument,
+        rating_jobs(run.instrument, corpus, run.needs, keys),
+        run.folder,
+        desk.ask,
+        sync=run.sync,
+        ended=lambda _: progress.file_ended(),
+    )
+    seal_files(run.folder, outcome.judging.complete)
+
+
+def _check_prices(run: LiveRun, routes: Mapping[str, Route]) -> None:
+    """Refuse a budgeted run that uses a route without a price, naming all of them."""
+    unknown = sorted(
+        {f"{route.provider}/{route.model}" for route in routes.values() if not price_of(route, run.prices)}
+    )
+    if run.budget is not None and unknown and run.answerer is None:
+        raise UnknownPrice(
+            f"no price is known for {', '.join(unknown)}, so the run cannot be held to a budget; add them to the price "
+            "file, or run without a budget"
+        )
+
+
+class _RouteOpener:
+    """Opens each route once, with its settings; routes to one model share their limits."""
+
+    def __init__(self, run: LiveRun, http: object) -> None:
+        self._run, self._http = run, http
+        self._gates: dict[str, Gate] = {}
+        self._clients: dict[Route, Answerer] = {}
+
+    def __call__(self, route: Route) -> Answerer:
+        client = self._clients.get(route)
+        if client is None:
+            client = self._clients[route] = self._open(route)
+        return client
+
+    def _open(self, route: Route) -> Answerer:
+        from pytest_tutoreval.providers.client import RetryPolicy
+        from pytest_tutoreval.providers.routes import open_client
+
+        settings = self._run.study_file.route_settings(route.provider, route.model)
+        name = f"{route.provider}/{route.model}"
+        gate = self._gates.setdefault(name, Gate(_limits(settings)))
+        retries = self._run.max_retries
+        policy = RetryPolicy(timeout=settings.timeout)
+        if retries is not None:
+            policy = RetryPolicy(timeout=settings.timeout, max_retries=retries)
+        return open_client(
+            route,
+            http=self._http,  # type: ignore[arg-type]  # an httpx.AsyncClient, named only where httpx is imported
+            limits=gate,
+            retries=policy,
+            base_url=settings.base_url,
+            key_variable=settings.key_variable,
+            environ=self._run.environ,
+        )
+
+
+def _limits(settings: RouteSettings) -> RouteLimits:
+    return RouteLimits(
+        concurrency=settings.concurrency,
+        requests_per_minute=settings.requests_per_minute,
+        tokens_per_minute=settings.tokens_per_minute,
+    )
+
+
+def _connections(run: LiveRun, routes: Mapping[str, Route]) -> int:
+    used = {(route.provider, route.model) for route in routes.values()}
+    return max(8, sum(run.study_file.route_settings(*name).concurrency for name in used))
+
+
+def _manifest(run: LiveRun) -> CorpusManifest:
+    return CorpusManifest(
+        name=run.folder.resolve().name,
+        provenance="recorded",
+        content="sessions",
+        instrument=run.instrument.sha256,
+        study=run.instrument.study.name,
+        producer=PRODUCER,
+        bases=run.needs.bases,
+        conditions=run.needs.conditions,
+        judges=run.needs.judges,
+        notes=run.instrument.amendments,
+    )
+
+
+class _Ledger:
+    """What a run did that is in no session or rating: failed calls with their attempts, and what it was billed."""
+
+    def __init__(self, folder: Path, started: float) -> None:
+        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(started))
+        self._path = folder / "runs" / f"{moment}-{os.getpid()}.jsonl"
+        self._started = started
+
+    def failed(self, where: str, failures: tuple[FailedAttempt, ...], message: str) -> None:
+        """Keep a call that failed for good, as it happens."""
+        attempts = [failure.compact() for failure in failures]
+        self._write({"failed_call": where, "message": message, "attempts": attempts})
+
+    def close(self, outcome: LiveOutcome) -> None:
+        """Keep the run's counts and what each route was billed."""
+        self._write(
+            {
+                "started": round(self._started, 3),
+                "seconds": round(outcome.seconds, 3),
+                "stopped": outcome.stopped,
+                "sessions_finished": outcome.collection.finished,
+                "sessions_unfinished": len(outcome.collection.unfinished),
+                "ratings": outcome.judging.given,
+                "unusable_ratings": outcome.judging.unusable,
+                "spending": {name: asdict(spending) for name, spending in outcome.spending.items()},
+            }
+        )
+
+    def _write(self, fields: Mapping[str, object]) -> None:
+        # A full disk must not hide the error that is being logged.
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(fields, ensure_ascii=True) + "\n")
+        except OSError:
+            return

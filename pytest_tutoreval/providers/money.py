@@ -1,0 +1,113 @@
+"""What calls cost, and the one purse a whole run is paid from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_tutoreval.errors import TutorEvalError
+from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
+from pytest_tutoreval.records.session import Route
+from pytest_tutoreval.records.study_file import Price
+
+__all__ = ["BudgetSpent", "Purse", "Spending", "UnknownPrice", "price_of", "total_dollars"]
+
+MILLION = 1_000_000
+
+# Prompts are estimated from their length on the safe side; English text is near 4 characters a token.
+_CHARACTERS_A_TOKEN = 3
+
+
+class UnknownPrice(TutorEvalError):
+    """A budgeted run meets a route whose price nobody stated: it is refused, never guessed."""
+
+
+class BudgetSpent(TutorEvalError):
+    """The next call could exceed the budget; everything completed is kept, and a larger budget resumes."""
+
+
+@dataclass
+class Spending:
+    """What one route was asked for and billed; `dollars` is None where its price is unknown."""
+
+    calls: int = 0
+    failed_attempts: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    dollars: float | None = 0.0
+
+
+def price_of(route: Route, prices: Mapping[str, Price]) -> Price | None:
+    """Return a route's price: its model's, or its provider's for all models, or None."""
+    return prices.get(f"{route.provider}/{route.model}") or prices.get(route.provider)
+
+
+def total_dollars(spending: Mapping[str, Spending]) -> float | None:
+    """Return what all routes were billed together, None where one's price is unknown."""
+    costs = [route.dollars for route in spending.values()]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+@dataclass
+class Purse:
+    """Pays every call of a run, over all routes.
+
+    A call reserves what it could cost at most before it is sent, so calls in flight can never exceed the budget
+    together. `budget` is in dollars; None is no cap. Zero pays for nothing.
+    """
+
+    prices: Mapping[str, Price]
+    budget: float | None = None
+    spent: float = 0.0
+    reserved: float = 0.0
+    routes: dict[str, Spending] = field(default_factory=dict)
+
+    def reserve(self, request: ModelRequest) -> float:
+        """Return the dollars put aside for a call. Raises UnknownPrice or BudgetSpent, both before anything is sent."""
+        price = price_of(request.route, self.prices)
+        if price is None:
+            if self.budget is not None:
+                raise UnknownPrice(
+                    f"{request.route.provider}/{request.route.model}: no price is known, so the run cannot be held to "
+                    f"{self.budget:.2f} dollars; add it to the price file, or run without a budget"
+                )
+            return 0.0
+        characters = len(request.system) + sum(len(message.text) for message in request.messages)
+        completion = request.route.sampling.max_tokens if request.route.sampling else 0
+        most = (characters / _CHARACTERS_A_TOKEN * price.input + completion * price.output) / MILLION
+        if self.budget is not None and self.spent + self.reserved + most > self.budget:
+            raise BudgetSpent(
+                f"the budget of {self.budget:.2f} dollars is reached: {self.spent:.4f} spent, {self.reserved:.4f} in "
+                f"flight, the next call could cost {most:.4f}; raise it to resume"
+            )
+        self.reserved += most
+        return most
+
+    def settle(self, request: ModelRequest, reserved: float, reply: ModelReply) -> float | None:
+        """Return the dollars a completed call cost, None at an unknown price, and release its reserve."""
+        self.reserved -= reserved
+        price = price_of(request.route, self.prices)
+        spending = self._spending(request.route)
+        spending.calls += 1
+        spending.failed_attempts += len(reply.failures)
+        spending.input_tokens += reply.input_tokens
+        spending.output_tokens += reply.output_tokens
+        if price is None:
+            spending.dollars = None
+            return None
+        cost = (reply.input_tokens * price.input + reply.output_tokens * price.output) / MILLION
+        self.spent += cost
+        if spending.dollars is not None:
+            spending.dollars += cost
+        return cost
+
+    def forfeit(self, request: ModelRequest, reserved: float, *, failed_attempts: int, billed: bool) -> None:
+        """Release the reserve of a failed call; one that may have been billed (a read timed out) counts in full."""
+        self.reserved -= reserved
+        spending = self._spending(request.route)
+        spending.failed_attempts += failed_attempts
+        if billed:
+            self.spent += reserved
+            if spending.dollars is not None:
+                spending.dollars += reserved
+
+    def _spending(self, route: Route) -> Spending:
+        return self.routes.setdefault(f"{route.provider}/{route.model}", Spending())

@@ -1,0 +1,105 @@
+"""Files that grow while a run is paid for: taken up where they were left, by one writer at a time."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from filelock import FileLock, Timeout
+
+from pytest_tutoreval.errors import CorpusError
+from pytest_tutoreval.store.lines import LineFileError, LineWriter, parse_lines
+
+__all__ = ["GrowingFile", "HeldElsewhere"]
+
+
+class HeldElsewhere(CorpusError):
+    """Another process is writing this file; it is not an error to come back later."""
+
+
+class GrowingFile:
+    """A line file under its lock, with what it already holds.
+
+    The lock is the operating system's: a dead holder holds nothing. A torn last line is cut off before the first
+    append, so the file is whole lines again; what was torn had not completed.
+
+    Parameters
+    ----------
+    locks : folder for the lock files, beside the data and never part of it
+    header : the line a new file begins with; an existing file must begin with the same one
+
+    Raises
+    ------
+    HeldElsewhere
+        Another process holds the file.
+    CorpusError
+        The file begins with another header, cannot be read, or the folder cannot be written.
+    """
+
+    def __init__(
+        self, path: Path, *, locks: Path, header: dict[str, Any], sync: Callable[[int], None] = os.fsync
+    ) -> None:
+        self.path = path
+        self._sync = sync
+        try:
+            lock = locks / path.relative_to(locks.parent)
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(f"{lock}.lock", timeout=0, thread_local=False)
+            self._lock.acquire()
+        except Timeout as exc:
+            raise HeldElsewhere(f"{path}: another process is writing it") from exc
+        except OSError as exc:
+            raise _unwritable(path, exc) from exc
+        try:
+            self.lines = self._take_up(header)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _take_up(self, header: dict[str, Any]) -> list[dict[str, Any]]:
+        try:
+            data = self.path.read_bytes() if self.path.exists() else b""
+            whole = data[: data.rfind(b"\n") + 1]
+            lines = parse_lines(whole)
+            if lines and lines[0] != header:
+                differing = sorted(
+                    name for name in lines[0].keys() | header.keys() if lines[0].get(name) != header.get(name)
+                )
+                raise CorpusError(
+                    f"{self.path}: was begun with other settings ({', '.join(differing)}); finish it with those, or "
+                    "move the file away to begin anew"
+                )
+            if len(whole) < len(data):
+                os.truncate(self.path, len(whole))
+            self._writer = LineWriter(self.path, sync=self._sync)
+            if not lines:
+                self._writer.append(header)
+        except LineFileError as exc:
+            raise CorpusError(f"{self.path}: {exc}") from exc
+        except OSError as exc:
+            raise _unwritable(self.path, exc) from exc
+        return lines[1:]
+
+    def append(self, fields: dict[str, Any]) -> None:
+        """Write one line; it is on disk when this returns."""
+        try:
+            self._writer.append(fields)
+        except OSError as exc:
+            raise _unwritable(self.path, exc) from exc
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+        self._lock.release()
+
+
+def _unwritable(path: Path, error: OSError) -> CorpusError:
+    return CorpusError(
+        f"{path}: cannot be written ({error.strerror}). Everything completed before is on disk; make room or mend the "
+        "permissions, then run again to resume."
+    )
