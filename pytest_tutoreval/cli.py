@@ -50,6 +50,129 @@ def simulate(
         typer.echo(f"{to}: simulated corpus, {len(manifest.files)} files; decide with: pytest suites --corpus {to}")
 
 
+Corpus = Annotated[Path, typer.Option("--corpus", help="Folder that keeps what is collected", show_default=False)]
+StudyOption = Annotated[Path | None, typer.Option("--study", help="Study file with further bases, judges and routes")]
+Prices = Annotated[Path | None, typer.Option("--prices", help="Price file (default: the bundled one)")]
+Budget = Annotated[float | None, typer.Option("--budget", min=0, help="Most dollars the run may spend")]
+Retries = Annotated[int | None, typer.Option("--max-retries", min=0, help="Attempts after a call's first")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Most sessions open at once")]
+Bases = Annotated[str, typer.Option("--base", help="Bases, comma-separated")]
+Replicates = Annotated[int | None, typer.Option("--replicates", min=1, help="Only the first N registered replicates")]
+
+
+@app.command()
+def collect(
+    corpus: Corpus,
+    base: Bases,
+    condition: Annotated[str, typer.Option(help="Conditions, comma-separated")] = "cold,conv,ped",
+    judge: Annotated[str, typer.Option(help="Judges that rate what was collected, comma-separated")] = "",
+    replicates: Replicates = None,
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+    jobs: Jobs = 256,
+) -> None:
+    """Collect the sessions a corpus lacks, with paid calls; run again to resume. Optionally judge them."""
+    _go_live(
+        corpus,
+        bases=_split(base),
+        conditions=_split(condition),
+        judges=_split(judge),
+        rubrics=None,
+        replicates=replicates,
+        study=study,
+        prices=prices,
+        budget=budget,
+        max_retries=max_retries,
+        jobs=jobs,
+    )
+
+
+@app.command("judge")
+def judge_command(
+    corpus: Corpus,
+    judge: Annotated[str, typer.Option(help="Judges, comma-separated")],
+    base: Annotated[str, typer.Option(help="Bases, comma-separated (default: all the corpus holds)")] = "",
+    rubric: Annotated[str, typer.Option(help="Rubrics, comma-separated (default: all)")] = "",
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+) -> None:
+    """Rate every in-window turn a corpus holds; what is rated already is not asked again."""
+    with _failing_in_one_line():
+        from pytest_tutoreval.store import open_corpus
+
+        held = list(open_corpus(corpus).manifest.bases)
+    _go_live(
+        corpus,
+        bases=_split(base) or held,
+        conditions=[],
+        judges=_split(judge),
+        rubrics=_split(rubric) or None,
+        replicates=None,
+        study=study,
+        prices=prices,
+        budget=budget,
+        max_retries=max_retries,
+        jobs=1,
+    )
+
+
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _go_live(
+    corpus: Path,
+    *,
+    bases: list[str],
+    conditions: list[str],
+    judges: list[str],
+    rubrics: list[str] | None,
+    replicates: int | None,
+    study: Path | None,
+    prices: Path | None,
+    budget: float | None,
+    max_retries: int | None,
+    jobs: int,
+) -> None:
+    """Run live and exit 0 if everything asked for is on disk, 1 if not, 130 if the run was stopped."""
+    with _failing_in_one_line():
+        from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
+        from pytest_tutoreval.live import LiveRun, Needs, run_live
+        from pytest_tutoreval.live.display import show_progress
+        from pytest_tutoreval.providers.money import read_prices
+        from pytest_tutoreval.records.study_file import StudyFile
+
+        file = read_study_file(study) if study else StudyFile()
+        instrument = extend_instrument(load_instrument(), file)
+        run = LiveRun(
+            instrument=instrument,
+            folder=corpus,
+            needs=Needs.crossed(
+                bases=bases,
+                conditions=conditions,
+                judges=judges,
+                rubrics=instrument.study.rubrics if rubrics is None else rubrics,
+            ),
+            study_file=file,
+            prices={**read_prices(prices), **file.prices},
+            budget=budget,
+            max_retries=max_retries,
+            at_once=jobs,
+            replicates=None if replicates is None else tuple(range(replicates)),
+        )
+        with show_progress(typer.echo, terminal=sys.stdout if sys.stdout.isatty() else None) as progress:
+            outcome = run_live(run, progress, said=typer.echo)
+        for line in outcome.lines():
+            typer.echo(line)
+        if outcome.stopped:
+            sys.exit(130)
+        sys.exit(0 if outcome.complete else 1)
+
+
 @importing.command("released")
 def import_released(source: Source, to: To) -> None:
     """Import the study's released tables (the results tree, or a flat copy) as a table-only corpus."""

@@ -41,6 +41,45 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="Folder for verdicts.json (default: reports/ under the rootdir)",
     )
+    group.addoption(
+        "--live",
+        dest="tutoreval_live",
+        action="store_true",
+        help="Collect and judge what the selected claims lack, with paid calls, before deciding them",
+    )
+    group.addoption(
+        "--tutoreval-study",
+        dest="tutoreval_study",
+        metavar="FILE",
+        help="Study file with further bases, judges and route settings",
+    )
+    group.addoption(
+        "--tutoreval-prices",
+        dest="tutoreval_prices",
+        metavar="FILE",
+        help="Price file for --live (default: the bundled one)",
+    )
+    group.addoption(
+        "--tutoreval-budget",
+        dest="tutoreval_budget",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="Most that --live may spend, over all routes",
+    )
+    group.addoption(
+        "--tutoreval-jobs",
+        dest="tutoreval_jobs",
+        type=_count,
+        metavar="N",
+        help="Most sessions that --live has open at once",
+    )
+    group.addoption(
+        "--tutoreval-max-retries",
+        dest="tutoreval_max_retries",
+        type=_count_or_zero,
+        metavar="N",
+        help="Attempts after a call's first under --live; 0 tries once",
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -50,18 +89,43 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def expand_names(chosen: Sequence[str] | None, known: Sequence[str], option: str) -> list[str]:
-    """Return the chosen names in the corpus's order, which is the same on every worker.
+def _dollars(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: not an amount of dollars")
+    return value
+
+
+def _count_or_zero(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: not a whole number")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    count = _count_or_zero(text)
+    if count == 0:
+        raise argparse.ArgumentTypeError("at least 1 is needed")
+    return count
+
+
+def expand_names(
+    chosen: Sequence[str] | None, known: Sequence[str], option: str, *, knower: str = "the corpus holds"
+) -> list[str]:
+    """Return the chosen names in the order they are known, which is the same on every worker.
 
     Raises
     ------
     pytest.UsageError
-        A name the corpus does not hold; the line lists those it does.
+        A name that is not known; the line lists those that are.
     """
     if not chosen or ALL in chosen:
         return list(known)
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         holds = ", ".join(known) if known else "none"
-        raise pytest.UsageError(f"{option}: unknown {', '.join(unknown)} (the corpus holds: {holds}; or {ALL})")
+        raise pytest.UsageError(f"{option}: unknown {', '.join(unknown)} ({knower}: {holds}; or {ALL})")
     return [name for name in known if name in chosen]

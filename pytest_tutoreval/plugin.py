@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
@@ -17,7 +17,7 @@ from pytest_tutoreval.options import add_options, expand_names
 if TYPE_CHECKING:
     from pytest_tutoreval.claims import DecidedClaim
     from pytest_tutoreval.records.claim import Claim
-    from pytest_tutoreval.workbench import Workbench
+    from pytest_tutoreval.workbench import ClaimPlace, Workbench
 
 # In a judge-bound test's id where the corpus holds no ratings: the item is an error with its reason, never missing.
 UNJUDGED = "unjudged"
@@ -49,10 +49,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
     config.stash[_DESELECTED] = 0
-    if any(config.getoption(f"tutoreval_{name}") for name in ("base", "judge", "corpus")):
+    if any(config.getoption(f"tutoreval_{name}") for name in ("base", "judge", "corpus", "study", "live")):
         _selected(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(config), "tutoreval-recorder")
+        if config.getoption("tutoreval_live") and not config.getoption("collectonly"):
+            config.pluginmanager.register(LiveCollector(config), "tutoreval-live")
 
 
 def _workbench(config: pytest.Config) -> "Workbench":
@@ -61,21 +63,27 @@ def _workbench(config: pytest.Config) -> "Workbench":
         from pytest_tutoreval.errors import TutorEvalError
         from pytest_tutoreval.workbench import Workbench
 
-        folder = config.getoption("tutoreval_corpus")
+        folder, study_file = config.getoption("tutoreval_corpus"), config.getoption("tutoreval_study")
         try:
-            config.stash[_WORKBENCH] = Workbench(Path(folder) if folder else None)
+            config.stash[_WORKBENCH] = Workbench(
+                Path(folder) if folder else None,
+                study_file=Path(study_file) if study_file else None,
+                live=config.getoption("tutoreval_live"),
+            )
         except TutorEvalError as exc:
             raise pytest.UsageError(str(exc)) from exc
     return config.stash[_WORKBENCH]
 
 
 def _selected(config: pytest.Config) -> tuple[list[str], list[str]]:
-    """Return the bases and judges this run is about."""
+    """Return the bases and judges this run is about. What is paid for is named: --live takes nothing for granted."""
     bench = _workbench(config)
-    return (
-        expand_names(config.getoption("tutoreval_base"), bench.bases, "--base"),
-        expand_names(config.getoption("tutoreval_judge"), bench.judges, "--judge"),
-    )
+    chosen_bases, chosen_judges = config.getoption("tutoreval_base"), config.getoption("tutoreval_judge")
+    if config.getoption("tutoreval_live") and not chosen_bases:
+        raise pytest.UsageError("--live needs --base: name the tutor bases to pay for")
+    bases = expand_names(chosen_bases, bench.bases, "--base", knower=bench.knower)
+    judges = expand_names(chosen_judges, bench.judges, "--judge", knower=bench.knower)
+    return bases, [] if config.getoption("tutoreval_live") and not chosen_judges else judges
 
 
 # Claims become items
@@ -148,15 +156,23 @@ def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
     marker = request.node.get_closest_marker("claim")
     if marker is None:
         raise pytest.UsageError(f"{request.node.nodeid}: the decided fixture needs a claim marker on its test")
-    claim, known = _find_claim(request.node, marker)
-    params = request.node.callspec.params
+    place = _place(request.node, marker)
     try:
-        verdict = _workbench(request.config).decide(claim, known, params["base"], params.get("judge"))
+        verdict = _workbench(request.config).decide(place)
     except TutorEvalError as exc:
         pytest.fail(str(exc), pytrace=False)
     request.node.stash[_ROW] = verdict.model_dump(mode="json")
     request.node.user_properties.append(("verdict", verdict.verdict.replace("_", " ")))
-    return DecidedClaim(claim, verdict)
+    return DecidedClaim(place.claim, verdict)
+
+
+def _place(item: pytest.Item, marker: pytest.Mark) -> "ClaimPlace":
+    """Return which claim an item decides, for which base and judge."""
+    from pytest_tutoreval.workbench import ClaimPlace
+
+    claim, known = _find_claim(item, marker)
+    params: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return ClaimPlace(claim, known, params["base"], params.get("judge"))
 
 
 # Verdicts travel on reports, as one ASCII string: nothing else survives every worker
@@ -303,6 +319,67 @@ class Recorder:
         terminalreporter.section("claims", sep="=")
         for text, markup in claims_section(document, path=_shown(path, self._config.invocation_params.dir)):
             terminalreporter.write_line(text, **markup)
+
+
+class LiveCollector:
+    """Collects and judges in the controller, once, for exactly the items that were selected."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
+        """Collect items here before any worker exists, pay for what they lack, and leave no item behind."""
+        session: Any = config.pluginmanager.get_plugin("session")
+        failed, seen = session.testsfailed, session.testscollected
+        session.perform_collect()
+        if errors := session.testsfailed - failed:
+            if not config.option.continue_on_collection_errors:
+                raise session.Interrupted(f"{errors} error{'s' if errors > 1 else ''} during collection, nothing paid")
+            session.testsfailed = failed
+            return
+        self._pay_for(session.items)
+        session.testscollected, session.items = seen, []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Pay for what the items lack, where there are no workers."""
+        if not self._config.pluginmanager.hasplugin("dsession") and not session.testsfailed:
+            self._pay_for(session.items)
+
+    def _pay_for(self, items: Sequence[pytest.Item]) -> None:
+        claims = [(item, item.get_closest_marker("claim")) for item in items]
+        places = [_place(item, marker) for item, marker in claims if marker is not None]
+        if not places:
+            return
+        from pytest_tutoreval.errors import TutorEvalError
+        from pytest_tutoreval.live.display import show_progress
+        from pytest_tutoreval.workbench import LiveSettings
+
+        option = self._config.getoption
+        settings = LiveSettings(
+            prices=Path(option("tutoreval_prices")) if option("tutoreval_prices") else None,
+            budget=option("tutoreval_budget"),
+            max_retries=option("tutoreval_max_retries"),
+            at_once=option("tutoreval_jobs"),
+        )
+        reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        reporter.ensure_newline()
+        try:
+            with show_progress(reporter.write_line, terminal=_terminal_of(reporter)) as progress:
+                outcome = _workbench(self._config).collect(places, settings, progress, reporter.write_line)
+        except TutorEvalError as exc:
+            raise pytest.UsageError(str(exc)) from exc
+        for line in outcome.lines():
+            reporter.write_line(line)
+        if outcome.stopped:
+            raise KeyboardInterrupt
+
+
+def _terminal_of(reporter: pytest.TerminalReporter) -> TextIO | None:
+    """Return the terminal a bar may be drawn on, or None where output goes to a file or a pipe."""
+    file: TextIO = reporter._tw._file
+    return file if file.isatty() else None
 
 
 def _shown(path: Path, here: Path) -> str:

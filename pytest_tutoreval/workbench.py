@@ -1,56 +1,141 @@
 """The corpus a run decides claims from: opened when the first claim is collected, read when one is decided."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_tutoreval.analyses import compare_with_released
-from pytest_tutoreval.claims import bundled_claims, decide_claim
-from pytest_tutoreval.frozen import load_instrument
-from pytest_tutoreval.measures import CorpusMeasures
+from pytest_tutoreval.claims import bundled_claims, decide_claim, rubrics_of
+from pytest_tutoreval.errors import ConfigurationProblem
+from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
+from pytest_tutoreval.measures import ARMS, CorpusMeasures
 from pytest_tutoreval.records.claim import Claim
+from pytest_tutoreval.records.study_file import StudyFile
 from pytest_tutoreval.records.verdict import Verdict
 from pytest_tutoreval.reporting import RunRecord, build_document
 from pytest_tutoreval.resources import data_folder
 from pytest_tutoreval.store import open_corpus
 
-__all__ = ["DEMO", "Workbench"]
+if TYPE_CHECKING:
+    from pytest_tutoreval.live import LiveOutcome, Progress
+
+__all__ = ["DEMO", "ClaimPlace", "LiveSettings", "Workbench"]
 
 DEMO = "demo"
 
 
-class Workbench:
-    """One corpus under one instrument, with every verdict asked for so far."""
+@dataclass(frozen=True)
+class ClaimPlace:
+    """A claim that is to be decided for a base and, where it is judge-bound, a judge."""
 
-    def __init__(self, corpus: Path | None) -> None:
-        instrument = load_instrument()
-        folder = corpus or data_folder("fixtures") / DEMO
-        self.measures = CorpusMeasures(open_corpus(folder, instrument=instrument.sha256), instrument)
+    claim: Claim
+    known: Mapping[str, Claim]
+    base: str
+    judge: str | None
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """What the command line says about a live run."""
+
+    prices: Path | None = None
+    budget: float | None = None
+    max_retries: int | None = None
+    at_once: int | None = None
+
+
+class Workbench:
+    """One corpus under one instrument, with every verdict asked for so far.
+
+    Offline, the corpus says which bases and judges there are. A live run may begin with no corpus at all, so there the
+    study and the study file say it, and the corpus is opened once it has been made.
+    """
+
+    def __init__(self, corpus: Path | None, *, study_file: Path | None = None, live: bool = False) -> None:
+        self._study_file = read_study_file(study_file) if study_file else StudyFile()
+        self._instrument = extend_instrument(load_instrument(), self._study_file)
+        self._live = live
+        if live and corpus is None:
+            raise ConfigurationProblem("--live needs --corpus DIR: the folder that keeps what is paid for")
+        self._folder = corpus or data_folder("fixtures") / DEMO
         self._verdicts: dict[tuple[Claim, str, str | None], Verdict] = {}
+        if not live:
+            self.measures  # noqa: B018 - a corpus that cannot be opened is found now, not at the first claim
+
+    @cached_property
+    def measures(self) -> CorpusMeasures:
+        """The corpus's measures."""
+        return CorpusMeasures(open_corpus(self._folder, instrument=self._instrument.sha256), self._instrument)
+
+    @property
+    def knower(self) -> str:
+        """Who says which names there are."""
+        return "the study has" if self._live else "the corpus holds"
 
     @property
     def bases(self) -> Sequence[str]:
-        """The bases the corpus holds, in its own order."""
+        """The bases that can be asked for, in a fixed order."""
+        if self._live:
+            return [base.id for base in self._instrument.study.bases]
         return self.measures.corpus.manifest.bases
 
     @property
     def judges(self) -> Sequence[str]:
-        """The judges the corpus holds ratings of, in its own order."""
+        """The judges that can be asked for, in a fixed order."""
+        if self._live:
+            return [judge.id for judge in self._instrument.study.judges]
         return self.measures.corpus.manifest.judges
 
-    def decide(self, claim: Claim, known: Mapping[str, Claim], base: str, judge: str | None) -> Verdict:
+    def decide(self, place: ClaimPlace) -> Verdict:
         """Return a claim's verdict, with notes that hold it against the released result where there is one.
 
         Raises
         ------
         NotEvaluable
         """
-        key = (claim, base, judge)
+        key = (place.claim, place.base, place.judge)
         if key not in self._verdicts:
-            verdict = decide_claim(claim, known, self.measures, base, judge)
+            verdict = decide_claim(place.claim, place.known, self.measures, place.base, place.judge)
             compared = compare_with_released(verdict, self.measures)
             self._verdicts[key] = verdict.model_copy(update={"notes": (*verdict.notes, *compared)})
         return self._verdicts[key]
+
+    def collect(
+        self,
+        places: Iterable[ClaimPlace],
+        settings: LiveSettings,
+        progress: "Progress",
+        said: Callable[[str], None],
+    ) -> "LiveOutcome":
+        """Collect and judge what these claims lack, and nothing else; return what came of it.
+
+        Raises
+        ------
+        TutorEvalError
+            Before anything is sent: an unknown route, a missing key, a price that is not known.
+        """
+        from pytest_tutoreval.live import LiveRun, Needs, run_live
+        from pytest_tutoreval.providers.money import read_prices
+
+        needs = Needs()
+        for place in places:
+            rubrics = rubrics_of(place.claim, place.known) if place.judge else ()
+            judges = [place.judge] if place.judge else []
+            needs |= Needs.crossed(bases=[place.base], conditions=ARMS, judges=judges, rubrics=rubrics)
+        run = LiveRun(
+            instrument=self._instrument,
+            folder=self._folder,
+            needs=needs,
+            study_file=self._study_file,
+            prices={**read_prices(settings.prices), **self._study_file.prices},
+            budget=settings.budget,
+            max_retries=settings.max_retries,
+        )
+        if settings.at_once is not None:
+            run = replace(run, at_once=settings.at_once)
+        return run_live(run, progress, said=said)
 
     def document(
         self, run: RunRecord, *, bases: Sequence[str], judges: Sequence[str], facts: Mapping[str, Any]

@@ -30,11 +30,19 @@ def compare_with_released(verdict: Verdict, measures: CorpusMeasures) -> tuple[s
     Raises
     ------
     CorpusError
-        A kept result file cannot be read.
+        A kept result file cannot be read, or lacks a number it had.
     """
     released = _released(verdict, measures)
     if released is None:
         return ()
+    try:
+        return _compare(verdict, released, measures)
+    except (KeyError, IndexError) as exc:
+        name = _reference_name(verdict, measures)
+        raise CorpusError(f"reference/{name}: no field {exc} where the study has one; restore the file") from exc
+
+
+def _compare(verdict: Verdict, released: Mapping[str, Any], measures: CorpusMeasures) -> tuple[str, ...]:
     if verdict.claim in _CONTRAST:
         contrasts = released.get("j1") or released.get("j1_full") or {}
         contrast = contrasts.get(_CONTRAST[verdict.claim])
@@ -51,9 +59,7 @@ def compare_with_released(verdict: Verdict, measures: CorpusMeasures) -> tuple[s
 
 def _released(verdict: Verdict, measures: CorpusMeasures) -> Mapping[str, Any] | None:
     """Return the released result file of a verdict's base and judge; judge-free claims stand in the primary judge's."""
-    judge = verdict.judge or measures.instrument.study.primary_judge
-    suffix = "" if judge == measures.instrument.study.primary_judge else f".{judge}"
-    name = f"inference.{verdict.base}{suffix}.json"
+    name = _reference_name(verdict, measures)
     data = measures.corpus.reference(name)
     if data is None:
         return None
@@ -62,6 +68,12 @@ def _released(verdict: Verdict, measures: CorpusMeasures) -> Mapping[str, Any] |
     except ValueError as exc:
         raise CorpusError(f"reference/{name}: not JSON: {exc}") from exc
     return parsed if isinstance(parsed, dict) else None
+
+
+def _reference_name(verdict: Verdict, measures: CorpusMeasures) -> str:
+    primary = measures.instrument.study.primary_judge
+    suffix = "" if verdict.judge in (None, primary) else f".{verdict.judge}"
+    return f"inference.{verdict.base}{suffix}.json"
 
 
 def _compare_contrast(verdict: Verdict, released: Mapping[str, Any], file: Mapping[str, Any]) -> str:

@@ -7,11 +7,11 @@ from pytest_tutoreval.claims.coupling import decide_coupling
 from pytest_tutoreval.claims.paired import decide_paired
 from pytest_tutoreval.claims.rule import unmet
 from pytest_tutoreval.errors import NotEvaluable
-from pytest_tutoreval.measures import CorpusMeasures
+from pytest_tutoreval.measures import CorpusMeasures, is_judged
 from pytest_tutoreval.records.claim import Claim, CouplingClaim, JointClaim, PairedClaim
 from pytest_tutoreval.records.verdict import Component, Verdict
 
-__all__ = ["decide_claim"]
+__all__ = ["decide_claim", "rubrics_of"]
 
 
 def decide_claim(
@@ -35,6 +35,20 @@ def decide_claim(
             return _decide_joint(claim, known, measures, base, judge)
         case _:
             assert_never(claim)
+
+
+def rubrics_of(claim: Claim, known: Mapping[str, Claim]) -> tuple[str, ...]:
+    """Return the rubrics whose ratings a claim rests on: a judged measure is named for its rubric."""
+    match claim:
+        case PairedClaim():
+            names: tuple[str, ...] = (claim.measure,)
+        case CouplingClaim():
+            names = tuple(leg.outcome for leg in claim.legs)
+        case JointClaim():
+            names = tuple(rubric for name in claim.all_of for rubric in rubrics_of(known[name], known))
+        case _:
+            assert_never(claim)
+    return tuple(dict.fromkeys(name for name in names if is_judged(name)))
 
 
 def _decide_joint(

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 
 from pytest_tutoreval import __version__
 from pytest_tutoreval.collecting import EpisodePlan
@@ -36,19 +38,46 @@ _FAMILIES = {"anthropic": "anthropic", "openai": "openai", "gemini": "google"}
 
 @dataclass(frozen=True)
 class Needs:
-    """What a run is to make: cells of sessions, and which judges rate them under which rubrics."""
+    """What a run is to make, and nothing beside it.
 
-    bases: tuple[str, ...]
-    conditions: tuple[str, ...]
-    judges: tuple[str, ...] = ()
-    rubrics: tuple[str, ...] = ()
+    `cells` are base and condition of sessions; `ratings` are base, judge and rubric over the base's tutored cells.
+    """
+
+    cells: tuple[tuple[str, str], ...] = ()
+    ratings: tuple[tuple[str, str, str], ...] = ()
+
+    @classmethod
+    def crossed(
+        cls, *, bases: Sequence[str], conditions: Sequence[str], judges: Sequence[str] = (), rubrics: Sequence[str] = ()
+    ) -> "Needs":
+        """Return every combination."""
+        return cls(tuple(product(bases, conditions)), tuple(product(bases, judges, rubrics)))
+
+    def __or__(self, other: "Needs") -> "Needs":
+        return Needs(
+            tuple(dict.fromkeys((*self.cells, *other.cells))), tuple(dict.fromkeys((*self.ratings, *other.ratings)))
+        )
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """The bases, in the order they were named."""
+        return tuple(dict.fromkeys(base for base, *_ in (*self.cells, *self.ratings)))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of the cells."""
+        return tuple(dict.fromkeys(condition for _, condition in self.cells))
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges."""
+        return tuple(dict.fromkeys(judge for _, judge, _ in self.ratings))
 
     def session_keys(self, replicates: Sequence[int]) -> Iterator[SessionKey]:
         """Yield every session: replicate by replicate, so that a run cut short leaves whole pairs."""
         for replicate in replicates:
-            for base in self.bases:
-                for condition in self.conditions:
-                    yield SessionKey(base, condition, replicate)
+            for base, condition in self.cells:
+                yield SessionKey(base, condition, replicate)
 
 
 def _known_base(instrument: Instrument, name: str) -> Base:
@@ -102,23 +131,23 @@ def _pinned(route: Route, who: str) -> Route:
 def routes_of(instrument: Instrument, needs: Needs) -> dict[str, Route]:
     """Return every route a run will use, by role, so that all can be checked before the first call."""
     routes: dict[str, Route] = {}
-    if needs.bases:
+    if needs.cells:
         routes["student"] = student_route(instrument)
-    if any(condition != UNTUTORED for condition in needs.conditions):
-        routes |= {f"tutor {base}": base_route(instrument, base) for base in needs.bases}
+    for base, condition in needs.cells:
+        if condition != UNTUTORED:
+            routes[f"tutor {base}"] = base_route(instrument, base)
     return routes | {f"judge {judge}": judge_route(instrument, judge) for judge in needs.judges}
 
 
 def same_family(instrument: Instrument, needs: Needs) -> list[str]:
     """Return a line for each judge that shares its maker with a tutor it rates: reported, not refused."""
     lines = []
-    for judge in needs.judges:
-        for base in needs.bases:
-            rater, tutor = judge_route(instrument, judge), base_route(instrument, base)
-            if rater.model == tutor.model:
-                lines.append(f"judge {judge} is the model it rates ({base}): self-preference looks like quality")
-            elif _family(rater) is not None and _family(rater) == _family(tutor):
-                lines.append(f"judge {judge} and base {base} share a family ({_family(rater)})")
+    for base, judge in dict.fromkeys((base, judge) for base, judge, _ in needs.ratings):
+        rater, tutor = judge_route(instrument, judge), base_route(instrument, base)
+        if rater.model == tutor.model:
+            lines.append(f"judge {judge} is the model it rates ({base}): self-preference looks like quality")
+        elif _family(rater) is not None and _family(rater) == _family(tutor):
+            lines.append(f"judge {judge} and base {base} share a family ({_family(rater)})")
     return lines
 
 
@@ -158,19 +187,20 @@ def rating_jobs(
     for key in keys:
         if key.condition == UNTUTORED or not (corpus.folder / session_path(key)).is_file():
             continue
-        for judge in needs.judges:
-            route, second_tries = judge_route(instrument, judge), _known_judge(instrument, judge).second_tries
-            for rubric in needs.rubrics:
-                header = RatingHeader(
-                    judge=judge,
-                    rubric=rubric,
-                    rubric_sha256=text_digest(instrument.rubrics[rubric]),
-                    base=key.base,
-                    condition=key.condition,
-                    replicate=key.replicate,
-                    provenance=corpus.manifest.provenance,
-                    instrument=instrument.sha256,
-                    producer=PRODUCER,
-                    route=route,
-                )
-                yield RatingJob(header, second_tries, lambda key=key: corpus.session(key))  # type: ignore[misc]
+        for base, judge, rubric in needs.ratings:
+            if base != key.base:
+                continue
+            header = RatingHeader(
+                judge=judge,
+                rubric=rubric,
+                rubric_sha256=text_digest(instrument.rubrics[rubric]),
+                base=key.base,
+                condition=key.condition,
+                replicate=key.replicate,
+                provenance=corpus.manifest.provenance,
+                instrument=instrument.sha256,
+                producer=PRODUCER,
+                route=judge_route(instrument, judge),
+            )
+            second_tries = _known_judge(instrument, judge).second_tries
+            yield RatingJob(header, second_tries, partial(corpus.session, key))

@@ -3,7 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -20,9 +21,11 @@ from pytest_tutoreval.records.attempt import FailedAttempt
 from pytest_tutoreval.records.corpus import CorpusManifest
 from pytest_tutoreval.records.session import Route, SessionKey
 from pytest_tutoreval.records.study_file import Price, RouteSettings, StudyFile
-from pytest_tutoreval.store import declare_corpus, open_corpus, seal_files, session_path
+from pytest_tutoreval.store import Corpus, declare_corpus, keep_reasons, open_corpus, seal_files, session_path
 
 __all__ = ["LiveOutcome", "LiveRun", "run_live"]
+
+_SHOWN_REASONS = 5
 
 OpenRoute = Callable[[Route], Answerer]
 
@@ -71,6 +74,29 @@ class LiveOutcome:
         """Whether everything asked for is on disk."""
         return not self.collection.unfinished and not self.judging.incomplete and not self.stopped
 
+    def lines(self) -> list[str]:
+        """Return what came of the run, for people: what is done, what is not and why, what it cost."""
+        collection, judging = self.collection, self.judging
+        lines = [*self.notes]
+        lines.append(
+            f"sessions: {collection.finished} finished, {collection.found_finished} were there, "
+            f"{len(collection.unfinished)} unfinished ({collection.calls} calls made, {collection.resumed} taken up)"
+        )
+        if judging.given or judging.found or judging.incomplete:
+            lines.append(
+                f"ratings: {judging.given} given, {judging.found} were there, {judging.unusable} unusable, "
+                f"{judging.second_tries} second tries, {len(judging.incomplete)} files incomplete"
+            )
+        reasons = Counter([*collection.unfinished.values(), *judging.incomplete.values()])
+        lines += [f"  {count} x {reason}" for reason, count in reasons.most_common(_SHOWN_REASONS)]
+        for name, spending in self.spending.items():
+            cost = "cost unknown" if spending.dollars is None else f"${spending.dollars:.4f}"
+            lines.append(
+                f"  {name}: {spending.calls} calls, {spending.failed_attempts} failed attempts, "
+                f"{spending.input_tokens} + {spending.output_tokens} tokens, {cost}"
+            )
+        return lines
+
     @property
     def dollars(self) -> float | None:
         """What the run was billed, None where a price is unknown."""
@@ -114,6 +140,7 @@ async def _run(run: LiveRun, progress: Progress, said: Callable[[str], None]) ->
                 await _collect(run, desk, progress, outcome)
                 await _judge(run, desk, progress, outcome)
         finally:
+            keep_reasons(run.folder, outcome.collection.unfinished)
             outcome.stopped = stop.requested
             outcome.seconds = time.time() - started
             ledger.close(outcome)
@@ -145,10 +172,10 @@ async def _collect(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOu
 
 
 async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutcome) -> None:
-    if not run.needs.judges or desk.stop.requested:
+    if not run.needs.ratings or desk.stop.requested:
         return
     corpus = open_corpus(run.folder, instrument=run.instrument.sha256)
-    keys = [key for key in run.session_keys() if key not in outcome.collection.unfinished]
+    keys = [key for key in _rated_keys(run, corpus) if key not in outcome.collection.unfinished]
     progress.ratings_due = sum(1 for _ in rating_jobs(run.instrument, corpus, run.needs, keys))
     outcome.judging = await judge_sessions(
         run.instrument,
@@ -159,6 +186,13 @@ async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutc
         ended=lambda _: progress.file_ended(),
     )
     seal_files(run.folder, outcome.judging.complete)
+
+
+def _rated_keys(run: LiveRun, corpus: Corpus) -> Iterator[SessionKey]:
+    """Yield the sessions to rate: all that the corpus holds of a base, whether this run collected them or not."""
+    for base in dict.fromkeys(base for base, *_ in run.needs.ratings):
+        for condition in corpus.manifest.conditions:
+            yield from corpus.session_keys(base, condition)
 
 
 def _check_prices(run: LiveRun, routes: Mapping[str, Route]) -> None:

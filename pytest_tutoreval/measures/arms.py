@@ -2,6 +2,7 @@
 
 from pytest_tutoreval.errors import CorpusError, NotEvaluable
 from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
+from pytest_tutoreval.records.session import SessionKey
 
 __all__ = ["ARMS", "complete_arms", "complete_scores"]
 
@@ -35,6 +36,7 @@ def complete_arms(measures: CorpusMeasures, base: str) -> dict[str, Cell]:
         extra = sorted(number for number in cell.sessions if number not in registered)
         if missing:
             problems.append(f"{base}/{arm} lacks {_replicates(missing)} of {len(registered)} registered")
+        problems += _last_words(measures, base, arm, [*missing, *cell.broken])
         if extra:
             problems.append(f"{base}/{arm} holds {_replicates(extra)}, not registered (registered n {len(registered)})")
         problems += [f"{base}/{arm}/r{number}: {reason}" for number, reason in sorted(cell.broken.items())]
@@ -56,6 +58,13 @@ def complete_scores(measures: CorpusMeasures, base: str, judge: str, rubric: str
     if missing:
         raise NotEvaluable(_listed(missing))
     return scores
+
+
+def _last_words(measures: CorpusMeasures, base: str, arm: str, replicates: list[int]) -> list[str]:
+    """Return why the last live run left sessions unfinished, each reason once."""
+    keys = [SessionKey(base, arm, replicate) for replicate in replicates]
+    reasons = [reason for key in keys if (reason := measures.corpus.reason_unfinished(key)) is not None]
+    return [f"the last live run stopped there: {reason}" for reason in dict.fromkeys(reasons)]
 
 
 def _replicates(numbers: list[int]) -> str:

@@ -1,14 +1,18 @@
 """What calls cost, and the one purse a whole run is paid from."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from pytest_tutoreval.errors import TutorEvalError
+from pydantic import ValidationError
+
+from pytest_tutoreval.errors import ConfigurationProblem, TutorEvalError
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.records.session import Route
 from pytest_tutoreval.records.study_file import Price
 
-__all__ = ["BudgetSpent", "Purse", "Spending", "UnknownPrice", "price_of", "total_dollars"]
+__all__ = ["BudgetSpent", "Purse", "Spending", "UnknownPrice", "price_of", "read_prices", "total_dollars"]
 
 MILLION = 1_000_000
 
@@ -111,3 +115,22 @@ class Purse:
 
     def _spending(self, route: Route) -> Spending:
         return self.routes.setdefault(f"{route.provider}/{route.model}", Spending())
+
+
+def read_prices(path: Path | None = None) -> dict[str, Price]:
+    """Return the prices in a file, by default the bundled one, which knows only what could be looked up.
+
+    Raises
+    ------
+    ConfigurationProblem
+        The file cannot be read or a price is not a number.
+    """
+    place = path or Path(__file__).with_name("prices.toml")
+    try:
+        fields = tomllib.loads(place.read_text(encoding="utf-8"))
+        return {name: Price.model_validate(price) for name, price in fields.items()}
+    except ValidationError as exc:
+        problem = exc.errors(include_url=False, include_context=False)[0]
+        raise ConfigurationProblem(f"{place}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from exc
+    except (OSError, ValueError) as exc:
+        raise ConfigurationProblem(f"{place}: cannot be read as a price file: {exc}") from exc

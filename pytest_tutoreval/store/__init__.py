@@ -3,7 +3,7 @@
 from pytest_tutoreval.store.corpus import Corpus, open_corpus
 from pytest_tutoreval.store.lines import LineWriter, TornLineWarning
 from pytest_tutoreval.store.ratings import parse_ratings, ratings_path, write_ratings
-from pytest_tutoreval.store.sealing import declare_corpus, seal_corpus, seal_files
+from pytest_tutoreval.store.sealing import declare_corpus, keep_reasons, seal_corpus, seal_files
 from pytest_tutoreval.store.sessions import parse_session, session_path, write_session
 from pytest_tutoreval.store.tables import BaseTables, TableSet, parse_tables, render_table
 
@@ -14,6 +14,7 @@ __all__ = [
     "TableSet",
     "TornLineWarning",
     "declare_corpus",
+    "keep_reasons",
     "open_corpus",
     "parse_ratings",
     "parse_session",

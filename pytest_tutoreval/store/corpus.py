@@ -1,6 +1,7 @@
 """A corpus folder: its manifest, its seal, and how its files are read."""
 
 import hashlib
+import json
 import tomllib
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +17,12 @@ from pytest_tutoreval.store.sessions import parse_session, session_path
 from pytest_tutoreval.store.tables import COLUMNS, TableSet, parse_tables
 from pytest_tutoreval.store.validation import first_problem
 
-__all__ = ["DATA_FOLDERS", "MANIFEST", "Corpus", "file_digest", "open_corpus"]
+__all__ = ["DATA_FOLDERS", "MANIFEST", "REASONS", "Corpus", "file_digest", "open_corpus"]
 
 MANIFEST = "corpus.toml"
+
+# Why the last live run left sessions unfinished, by session: no data, so under no seal.
+REASONS = "runs/unfinished.json"
 
 DATA_FOLDERS = ("sessions", "ratings", "tables", "reference")
 
@@ -118,6 +122,18 @@ class Corpus:
         self._same_seal(path, data, BrokenSession)
         _same_instrument(path, session.header.instrument, self.manifest.instrument)
         return session
+
+    @cached_property
+    def _reasons(self) -> dict[str, str]:
+        try:
+            reasons = json.loads((self.folder / REASONS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return {str(key): str(reason) for key, reason in reasons.items()} if isinstance(reasons, dict) else {}
+
+    def reason_unfinished(self, key: SessionKey) -> str | None:
+        """Return why the last live run could not finish a session, or None where it left no word."""
+        return self._reasons.get(str(key))
 
     def ratings(self, judge: str, rubric: str, key: SessionKey) -> list[Rating] | None:
         """Return a judge's ratings of a session, or None where there is no such file."""

@@ -1,7 +1,8 @@
 """Writing a corpus's manifest: sealing what is finished, declaring what a growing corpus will hold."""
 
+import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import tomli_w
 
 from pytest_tutoreval.errors import CorpusError
 from pytest_tutoreval.records.corpus import CorpusManifest
-from pytest_tutoreval.store.corpus import DATA_FOLDERS, MANIFEST, file_digest, open_corpus
+from pytest_tutoreval.records.session import SessionKey
+from pytest_tutoreval.store.corpus import DATA_FOLDERS, MANIFEST, REASONS, file_digest, open_corpus
 
-__all__ = ["declare_corpus", "seal_corpus", "seal_files"]
+__all__ = ["declare_corpus", "keep_reasons", "seal_corpus", "seal_files"]
 
 
 def seal_corpus(folder: Path, manifest: CorpusManifest) -> CorpusManifest:
@@ -58,6 +60,16 @@ def seal_files(folder: Path, names: Iterable[str]) -> CorpusManifest:
         manifest = open_corpus(folder).manifest
         files = dict(sorted({**manifest.files, **digests}.items()))
         return _write_manifest(folder, manifest.model_copy(update={"files": files}))
+
+
+def keep_reasons(folder: Path, reasons: Mapping[SessionKey, str]) -> None:
+    """Leave word why the last live run could not finish a session; whoever misses the session can then say so."""
+    try:
+        path = folder / REASONS
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({str(key): reason for key, reason in reasons.items()}, indent=1), encoding="utf-8")
+    except OSError:
+        return  # on a full disk the run's own error says it
 
 
 @contextmanager

@@ -138,6 +138,12 @@ def test_a_denominator_of_many_zeros_is_still_no_answer() -> None:
     assert final_answer(f"FINAL ANSWER: 1/{'0' * 5000}") is None
 
 
+@pytest.mark.parametrize("filler", ["\n", " ", "\r\n", "final ", "final answer"])
+def test_a_long_run_is_read_in_linear_time(filler: str) -> None:
+    # a quadratic search of 100 000 line breaks takes a minute
+    assert final_answer("final answer" + filler * 100_000) is None
+
+
 @given(any_text)
 def test_extractor_never_raises(text: str) -> None:
     value = final_answer(text)

@@ -63,6 +63,12 @@ def test_detector_never_raises_and_agrees_with_its_patterns(text: str) -> None:
     assert attempts_step(text) == bool(attempt_patterns(text))
 
 
+@pytest.mark.parametrize("text", ["9" * 100_000, "9." * 50_000, "9 " * 50_000, "a" * 100_000, "(" * 100_000])
+def test_a_long_run_is_read_in_linear_time(text: str) -> None:
+    # a quadratic search of 100 000 digits takes minutes
+    assert not attempts_step(text)
+
+
 def literally(text: str) -> tuple[str, ...]:
     """The four patterns word by word from released-procedure section 3, without regard to time."""
     number = r"\d+(?:\.\d+)?"

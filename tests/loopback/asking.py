@@ -18,7 +18,6 @@ from pytest_tutoreval.providers.transport import open_http
 from pytest_tutoreval.records.session import Route
 from pytest_tutoreval.records.study import Sampling
 from tests.loopback.server import LoopbackServer
-from tests.loopback.vendors import Shape
 
 __all__ = ["KEYS", "Outcome", "a_request", "a_route", "ask", "ask_all", "study_routes"]
 
@@ -57,14 +56,17 @@ _MODELS: dict[str, str] = {
 
 def a_route(provider: str = "openai", **changes: Any) -> Route:
     """Return a route with a cap alone; `temperature`, `reasoning`, `seed` and `max_tokens` go to its sampling."""
-    sampling = {"max_tokens": 64}
+    sampling: dict[str, Any] = {"max_tokens": 64}
     for name in ("temperature", "reasoning", "seed", "max_tokens"):
         if name in changes:
             sampling[name] = changes.pop(name)
-    given = {"provider": provider, "model": _MODELS.get(provider, "a-model"), "sampling": Sampling(**sampling)}  # type: ignore[arg-type]
-    if provider == "openrouter":
-        given["pin"] = ("groq",)
-    return Route(**given | changes)  # type: ignore[arg-type]
+    given: dict[str, Any] = {
+        "provider": provider,
+        "model": _MODELS.get(provider, "a-model"),
+        "sampling": Sampling(**sampling),
+        "pin": ("groq",) if provider == "openrouter" else (),
+    }
+    return Route(**given | changes)
 
 
 def a_request(
@@ -109,13 +111,14 @@ def _no_tls() -> ssl.SSLContext:
 
 
 async def ask_all(
-    server: LoopbackServer,
+    server: LoopbackServer | None,
     requests: Sequence[ModelRequest],
     *,
     retries: RetryPolicy | None = None,
     limits: RouteLimits | Gate | None = None,
     at_once: bool = False,
     now: float = 1_780_000_000.0,
+    base_url: str | None = None,
     **options: Any,
 ) -> list[Outcome]:
     """Return the outcomes of requests on one route, asked in turn or at once; waits are noted, not waited."""
@@ -126,13 +129,12 @@ async def ask_all(
 
     async with open_http(verify=_no_tls()) as http:
         route = requests[0].route
-        shape: Shape = route.provider  # type: ignore[assignment]
         client = open_client(
             route,
             http=http,
             limits=limits,
             retries=retries,
-            base_url=server.base_urls[shape],
+            base_url=server.base_urls[route.provider] if server else base_url,
             sleep=sleep,
             rng=Random(1),
             now=lambda: now,
@@ -152,6 +154,6 @@ async def ask_all(
         return [await one(request) for request in requests]
 
 
-def ask(server: LoopbackServer, request: ModelRequest, **options: Any) -> Outcome:
+def ask(server: LoopbackServer | None, request: ModelRequest, **options: Any) -> Outcome:
     """Return the outcome of one call in an event loop of its own."""
     return asyncio.run(ask_all(server, [request], **options))[0]

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
+from urllib.parse import quote
 
 from tests.loopback.vendors import (
     KEY_HEADERS,
@@ -40,8 +41,8 @@ class Step:
     Attributes
     ----------
     shape, model : which requests it fits; None is all
-    status, headers, body : what is answered; a `body` of text is sent as it is, anything else as JSON, and
-        `{key}` in it becomes the key that was sent; None is the vendor's own answer
+    status, headers, body : what is answered; a `body` of text is sent as it is, anything else as JSON; None is
+        the vendor's own answer. `{key}` and `{quoted key}` become the key that was sent, plain and URL-quoted
     delay : seconds before anything is sent
     cut : the connection ends before the answer, after its headers, or in the middle of its body
     drip : seconds between pieces of eight bytes
@@ -114,7 +115,7 @@ class LoopbackServer:
     ) -> None:
         self.journal: list[Entry] = []
         self.most_at_once = 0
-        self._script = [[step, step.times] for step in script]
+        self._script = [(step, step.times) for step in script]
         self._answer, self._journal_path, self._port = answer, journal, port
         self._is_strict = is_strict
         self._at_once = 0
@@ -139,7 +140,7 @@ class LoopbackServer:
         return f"http://127.0.0.1:{self._port}"
 
     @property
-    def base_urls(self) -> dict[Shape, str]:
+    def base_urls(self) -> dict[str, str]:
         """The base URL to configure for each provider."""
         return {
             "anthropic": self.url,
@@ -153,6 +154,10 @@ class LoopbackServer:
     def bodies(self) -> list[Any]:
         """The JSON bodies that arrived."""
         return [entry.body for entry in self.journal]
+
+    def add(self, step: Step) -> None:
+        """Append a step to the script of a running server."""
+        self._script.append((step, step.times))
 
     def _run(self) -> None:
         asyncio.run(self._serve())
@@ -223,25 +228,31 @@ class LoopbackServer:
     def _next_step(self, shape: Shape, model: str) -> Step:
         for place, (step, left) in enumerate(self._script):
             if step.fits(shape, model) and left != 0:
-                self._script[place][1] = left - 1 if left > 0 else left
-                return step  # type: ignore[no-any-return]
+                self._script[place] = (step, left - 1 if left > 0 else left)
+                return step
         return PLAIN
 
     def _content(
         self, step: Step, shape: Shape, model: str, headers: Mapping[str, str], body: Mapping[str, Any]
     ) -> tuple[int, Mapping[str, str], bytes]:
+        key = sent_key(shape, headers)
+        extra = {name: _echo(value, key) for name, value in step.headers.items()}
         if step.body is not None:
             text = step.body if isinstance(step.body, str) else json.dumps(step.body)
-            return step.status, step.headers, text.replace("{key}", sent_key(shape, headers)).encode()
+            return step.status, extra, _echo(text, key).encode()
         if step.error is not None:
-            return 200, step.headers, json.dumps({"error": step.error}).encode()
+            return 200, extra, _echo(json.dumps({"error": step.error}), key).encode()
         if self._is_strict and (refused := refusal(shape, headers, body)) is not None:
             return refused[0], {}, json.dumps(refused[1]).encode()
         text = self._answer(shape, body) if step.text is None else step.text
         own, answer = answer_body(
             shape, body, text, model=model, finish=step.finish, empty=step.empty, served=step.served
         )
-        return step.status, {**own, **step.headers}, json.dumps(answer).encode()
+        return step.status, {**own, **extra}, json.dumps(answer).encode()
+
+
+def _echo(text: str, key: str) -> str:
+    return text.replace("{key}", key).replace("{quoted key}", quote(key, safe=""))
 
 
 async def _reply(

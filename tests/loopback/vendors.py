@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 __all__ = ["Answerer", "Shape", "answer_body", "default_text", "refusal", "sent_key", "shape_of"]
@@ -18,7 +19,7 @@ KEY_HEADERS: dict[Shape, str] = {
     "openrouter": "authorization",
     "compatible": "authorization",
 }
-_WORDS = "Let us look at it slowly and see what the question wants before we count anything at all".split()
+_SENTENCE = "Let us look at it slowly and see what the question wants before we count anything at all"
 
 
 def shape_of(path: str) -> Shape | None:
@@ -37,8 +38,9 @@ def shape_of(path: str) -> Shape | None:
 def default_text(shape: Shape, body: Body) -> str:
     """Return a sentence that differs with the request, and only with it."""
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-    n_words = 5 + int(digest[:2], 16) % (len(_WORDS) - 5)
-    return f"{' '.join(_WORDS[:n_words])} ({digest[:8]})."
+    words = _SENTENCE.split()
+    n_words = 5 + int(digest[:2], 16) % (len(words) - 5)
+    return f"{' '.join(words[:n_words])} ({digest[:8]})."
 
 
 def sent_key(shape: Shape, headers: Mapping[str, str]) -> str:
@@ -60,7 +62,7 @@ def refusal(shape: Shape, headers: Mapping[str, str], body: Body) -> tuple[int, 
     if any(not text.strip() for _, text in texts):
         return _error(shape, 400, "invalid_request_error", "text content blocks must be non-empty")
     speakers = [speaker for speaker, _ in texts]
-    if any(first == second for first, second in zip(speakers, speakers[1:], strict=False)):
+    if any(first == second for first, second in pairwise(speakers)):
         return _error(shape, 400, "invalid_request_error", "roles must alternate")
     return _unsupported(shape, body)
 

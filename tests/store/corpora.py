@@ -11,14 +11,14 @@ from typing import Any
 
 import tomli_w
 
-from pytest_tutoreval.claims import bundled_claims
+from pytest_tutoreval.analyses import compare_with_released
+from pytest_tutoreval.claims import bundled_claims, decide_claim
 from pytest_tutoreval.frozen import load_instrument
 from pytest_tutoreval.measures import CorpusMeasures
 from pytest_tutoreval.records import CorpusManifest, Verdict
 from pytest_tutoreval.resources import data_folder
 from pytest_tutoreval.store import open_corpus, render_table, seal_corpus
 from pytest_tutoreval.store.tables import COLUMNS
-from pytest_tutoreval.workbench import Workbench
 
 __all__ = [
     "DEMO",
@@ -153,6 +153,7 @@ def measures_of(folder: Path) -> CorpusMeasures:
 
 
 def decide(folder: Path, claim: str, base: str = "sonnet", judge: str | None = None) -> Verdict:
-    """Return a registered claim's verdict, with its notes."""
-    claims = bundled_claims()
-    return Workbench(folder).decide(claims[claim], claims, base, judge)
+    """Return a registered claim's verdict, with its notes and what the released results say to it."""
+    claims, measures = bundled_claims(), measures_of(folder)
+    verdict = decide_claim(claims[claim], claims, measures, base, judge)
+    return verdict.model_copy(update={"notes": (*verdict.notes, *compare_with_released(verdict, measures))})

@@ -1,0 +1,124 @@
+"""The claims section: what a reader sees, in 80 columns of ASCII."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tutoreval.claims import bundled_claims
+from pytest_tutoreval.reporting import RunRecord, build_document, claims_section
+from tests.store.corpora import decide, measures_of
+
+
+@pytest.fixture(scope="module")
+def document(released: Path) -> dict[str, Any]:
+    """The whole run on the released tables, without pytest around it."""
+    measures, claims, run = measures_of(released), bundled_claims(), RunRecord()
+    bases, judges = measures.corpus.manifest.bases, measures.corpus.manifest.judges
+    for claim in claims.values():
+        for base in bases:
+            for judge in judges if claim.judge_bound else [None]:
+                nodeid = f"{claim.id}[{base}-{judge}]"
+                run.select([nodeid])
+                run.add_row(nodeid, decide(released, claim.id, base, judge).model_dump(mode="json"))
+                run.finished.add(nodeid)
+    return build_document(run, measures, claim_order=list(claims), bases=bases, judges=judges, facts={})
+
+
+def texts(document: dict[str, Any]) -> list[str]:
+    return [line.text for line in claims_section(document, path="reports/verdicts.json")]
+
+
+def table(lines: list[str]) -> list[str]:
+    return lines[: lines.index("notes")]
+
+
+def test_the_table_and_the_grid_fit_in_eighty_columns(document: dict[str, Any]) -> None:
+    lines = table(texts(document))
+    assert len(lines) == 53
+    assert max(map(len, lines)) <= 80
+
+
+def test_everything_is_ascii(document: dict[str, Any]) -> None:
+    assert all(line.isascii() and line == line.rstrip() for line in texts(document))
+
+
+def test_columns_stand_under_their_headings(document: dict[str, Any]) -> None:
+    lines = texts(document)
+    heading = next(line for line in lines if line.startswith("claim"))
+    end = {word: heading.index(word) + len(word) for word in ("value", " p", "delta", " n")}
+    rows = [line for line in lines if line[:2] in ("P1", "P2", "P3", "J1", "J2", "  ") and line[-3:].strip().isdigit()]
+    assert len(rows) == 12 + 6 + 12
+    for row in rows:
+        assert len(row) == len(heading) == end[" n"]
+        for word in ("value", " p", "delta"):
+            assert row[end[word] - 1] != " "
+            assert row[end[word]] == " "
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "P1    sonnet -     supported           +0.365 [+0.217, +0.516]   .0039  +.96  10",
+        "P1    gemini -     inconclusive        +0.038 [-0.039, +0.118]    .623  +.32  10",
+        "P2    gpt    opus  not supported (rev) -0.376 [-0.613, -0.169]   .0020  -.74  10",
+        "J1    gpt    sol   supported                -                -       -     -   -",
+        "  helpfulness reversed                 -0.312 [-0.410, -0.214] 4.9e-10     - 379",
+        "  helpfulness does not hold            +0.043 [-0.014, +0.100]    .140     - 442",
+        "judge sol      sonnet         gpt            gemini",
+        "  J1           not supported  supported      not supported",
+        "24 claims decided, 0 not evaluable",
+        "verdicts written to reports/verdicts.json",
+    ],
+)
+def test_a_reader_finds_the_row(document: dict[str, Any], row: str) -> None:
+    assert row in texts(document)
+
+
+def test_what_the_data_are_comes_first(document: dict[str, Any], released: Path) -> None:
+    assert texts(document)[0].startswith("imported data: corpus released-tables ")
+    simulated = document | {"corpus": document["corpus"] | {"provenance": "simulated"}}
+    assert texts(simulated)[0].startswith("SIMULATED DATA, no real model took part: corpus released-tables ")
+
+
+def test_a_note_stands_once_and_joint_claims_repeat_none(document: dict[str, Any]) -> None:
+    lines = texts(document)
+    notes = lines[lines.index("notes") + 1 :]
+    assert len(notes) == len(set(notes)) + 0
+    assert not any(line.startswith("  J1 ") for line in notes)
+
+
+def test_reasons_partial_and_incomplete_runs_are_said(document: dict[str, Any]) -> None:
+    run = document["run"] | {"partial": True, "deselected": 3, "complete": False, "unfinished": ["a", "b"]}
+    reason = {"claim": "P2", "base": "gpt", "judge": "opus", "reason": "no sessions in cell gpt/conv"}
+    lines = claims_section(document | {"run": run | {"not_evaluable": 1}, "not_evaluable": [reason]}, path=None)
+    shown = [line.text for line in lines]
+    assert "  P2 gpt opus: no sessions in cell gpt/conv" in shown
+    assert shown[-1] == (
+        "24 claims decided, 1 not evaluable, 3 items deselected (partial run); "
+        "INCOMPLETE: 2 selected items did not finish"
+    )
+    assert lines[-1].markup == {"red": True, "bold": True}
+
+
+def test_a_run_that_decided_nothing_has_no_table(document: dict[str, Any]) -> None:
+    lines = texts(document | {"claims": []})
+    assert not any(line.startswith("claim ") for line in lines)
+
+
+def test_each_verdict_has_its_colour(document: dict[str, Any]) -> None:
+    marked = {
+        line.text[19:39].strip(): dict(line.markup)
+        for line in claims_section(document, path=None)
+        if line.text[:2] in ("P1", "P2")
+    }
+    assert marked["supported"] == {"green": True}
+    assert marked["not supported"] == marked["not supported (rev)"] == {"yellow": True}
+    assert marked["inconclusive"] == {"cyan": True}
+
+
+def test_build_document_needs_no_rows(released: Path) -> None:
+    document = build_document(
+        RunRecord(), measures_of(released), claim_order=[], bases=[], judges=[], facts={"workers": 2}
+    )
+    assert (document["claims"], document["not_evaluable"], document["run"]["workers"]) == ([], [], 2)
