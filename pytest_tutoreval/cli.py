@@ -4,11 +4,14 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pytest_tutoreval.errors import TutorEvalError
+
+if TYPE_CHECKING:
+    from pytest_tutoreval.live import LiveRun
 
 __all__ = ["app"]
 
@@ -72,21 +75,23 @@ def collect(
     budget: Budget = None,
     max_retries: Retries = None,
     jobs: Jobs = 256,
+    replay: Annotated[Path | None, typer.Option(help="Answer from this corpus instead of the network")] = None,
 ) -> None:
     """Collect the sessions a corpus lacks, with paid calls; run again to resume. Optionally judge them."""
-    _go_live(
-        corpus,
-        bases=_split(base),
-        conditions=_split(condition),
-        judges=_split(judge),
-        rubrics=None,
-        replicates=replicates,
-        study=study,
-        prices=prices,
-        budget=budget,
-        max_retries=max_retries,
-        jobs=jobs,
-    )
+    with _failing_in_one_line():
+        _go_live(
+            _live_run(
+                corpus,
+                needs=(_split(base), _split(condition), _split(judge), None),
+                study=study,
+                prices=prices,
+                budget=budget,
+                max_retries=max_retries,
+                replay=replay,
+                at_once=jobs,
+                replicates=None if replicates is None else tuple(range(replicates)),
+            )
+        )
 
 
 @app.command("judge")
@@ -104,73 +109,99 @@ def judge_command(
     with _failing_in_one_line():
         from pytest_tutoreval.store import open_corpus
 
-        held = list(open_corpus(corpus).manifest.bases)
-    _go_live(
-        corpus,
-        bases=_split(base) or held,
-        conditions=[],
-        judges=_split(judge),
-        rubrics=_split(rubric) or None,
-        replicates=None,
-        study=study,
-        prices=prices,
-        budget=budget,
-        max_retries=max_retries,
-        jobs=1,
-    )
+        bases = _split(base) or list(open_corpus(corpus).manifest.bases)
+        _go_live(
+            _live_run(
+                corpus,
+                needs=(bases, [], _split(judge), _split(rubric) or None),
+                study=study,
+                prices=prices,
+                budget=budget,
+                max_retries=max_retries,
+            )
+        )
+
+
+@app.command()
+def preflight(
+    corpus: Corpus,
+    base: Bases,
+    judge: Annotated[str, typer.Option(help="Judges whose routes are tried too, comma-separated")] = "",
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+) -> None:
+    """Read the gates before a registered run, with paid calls; a failed blocking gate stops the run."""
+    with _failing_in_one_line():
+        from pytest_tutoreval.live import run_gates
+
+        run = _live_run(
+            corpus,
+            needs=(_split(base), ["conv"], _split(judge), None),
+            study=study,
+            prices=prices,
+            budget=budget,
+            max_retries=max_retries,
+        )
+        preflights = run_gates(run, said=typer.echo)
+        for reading in preflights:
+            typer.echo(f"{reading.base}: {'passed' if reading.passed else 'FAILED'}")
+            for gate in reading.gates:
+                word = "passed" if gate.passed else "FAILED" if gate.blocking else "advisory, not reached"
+                typer.echo(f"  {gate.name}: {word}; {gate.reading} ({gate.limit}; {gate.context})")
+        sys.exit(0 if all(reading.passed for reading in preflights) else 1)
 
 
 def _split(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def _go_live(
+def _live_run(
     corpus: Path,
     *,
-    bases: list[str],
-    conditions: list[str],
-    judges: list[str],
-    rubrics: list[str] | None,
-    replicates: int | None,
+    needs: tuple[list[str], list[str], list[str], list[str] | None],
     study: Path | None,
     prices: Path | None,
     budget: float | None,
     max_retries: int | None,
-    jobs: int,
-) -> None:
-    """Run live and exit 0 if everything asked for is on disk, 1 if not, 130 if the run was stopped."""
-    with _failing_in_one_line():
-        from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
-        from pytest_tutoreval.live import LiveRun, Needs, run_live
-        from pytest_tutoreval.live.display import show_progress
-        from pytest_tutoreval.providers.money import read_prices
-        from pytest_tutoreval.records.study_file import StudyFile
+    replay: Path | None = None,
+    **more: Any,
+) -> "LiveRun":
+    """Return a run as the command line says it; `needs` are bases, conditions, judges and rubrics (None for all)."""
+    from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
+    from pytest_tutoreval.live import LiveRun, Needs, replay_answerer
+    from pytest_tutoreval.providers.money import read_prices
+    from pytest_tutoreval.records.study_file import StudyFile
 
-        file = read_study_file(study) if study else StudyFile()
-        instrument = extend_instrument(load_instrument(), file)
-        run = LiveRun(
-            instrument=instrument,
-            folder=corpus,
-            needs=Needs.crossed(
-                bases=bases,
-                conditions=conditions,
-                judges=judges,
-                rubrics=instrument.study.rubrics if rubrics is None else rubrics,
-            ),
-            study_file=file,
-            prices={**read_prices(prices), **file.prices},
-            budget=budget,
-            max_retries=max_retries,
-            at_once=jobs,
-            replicates=None if replicates is None else tuple(range(replicates)),
-        )
-        with show_progress(typer.echo, terminal=sys.stdout if sys.stdout.isatty() else None) as progress:
-            outcome = run_live(run, progress, said=typer.echo)
-        for line in outcome.lines():
-            typer.echo(line)
-        if outcome.stopped:
-            sys.exit(130)
-        sys.exit(0 if outcome.complete else 1)
+    file = read_study_file(study) if study else StudyFile()
+    instrument = extend_instrument(load_instrument(), file)
+    bases, conditions, judges, rubrics = needs
+    return LiveRun(
+        instrument=instrument,
+        folder=corpus,
+        needs=Needs.crossed(
+            bases=bases, conditions=conditions, judges=judges, rubrics=rubrics or instrument.study.rubrics
+        ),
+        study_file=file,
+        prices={**read_prices(prices), **file.prices},
+        budget=budget,
+        max_retries=max_retries,
+        answerer=replay_answerer(replay, instrument.sha256) if replay else None,
+        **more,
+    )
+
+
+def _go_live(run: "LiveRun") -> None:
+    """Run live and exit 0 if everything asked for is on disk, 1 if not, 130 if the run was stopped."""
+    from pytest_tutoreval.live import run_live
+    from pytest_tutoreval.live.display import show_progress
+
+    with show_progress(typer.echo, terminal=sys.stdout if sys.stdout.isatty() else None) as progress:
+        outcome = run_live(run, progress, said=typer.echo)
+    for line in outcome.lines():
+        typer.echo(line)
+    sys.exit(130 if outcome.stopped else 0 if outcome.complete else 1)
 
 
 @importing.command("released")

@@ -14,6 +14,8 @@ TutorEvalError
 │   └── BrokenTable          an imported table that cannot be read
 ├── ImportFailure            a foreign format that could not be turned into a corpus
 ├── ConfigurationProblem     a study or study file asks for what cannot be run
+├── GateFailed               a preflight gate failed, so no session is paid for
+├── ReplayMiss               a recorded run was asked something it was not asked before
 ├── BlindingBroken           a judge's request holds more than it may; nothing was sent
 ├── ProtocolError            an agent or caller stepped outside the session protocol
 ├── NotEvaluable             a claim cannot be decided from this corpus; an error, never a verdict
@@ -38,12 +40,14 @@ __all__ = [
     "CorpusError",
     "DegenerateData",
     "ForeignInstrument",
+    "GateFailed",
     "ImportFailure",
     "InstrumentError",
     "NotCertified",
     "NotEvaluable",
     "ProtocolError",
     "RegistrationMismatch",
+    "ReplayMiss",
     "ResourceMissing",
     "StatisticsError",
     "TamperedInstrument",
@@ -126,6 +130,14 @@ class ImportFailure(TutorEvalError):
 
 class ConfigurationProblem(TutorEvalError):
     """A study or study file asks for what cannot be run; found before anything is sent."""
+
+
+class GateFailed(TutorEvalError):
+    """The last preflight failed a blocking gate; a registered run does not begin."""
+
+
+class ReplayMiss(TutorEvalError):
+    """A replayed corpus holds no answer to exactly this request."""
 
 
 class BlindingBroken(TutorEvalError):

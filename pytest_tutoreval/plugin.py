@@ -162,7 +162,6 @@ def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
     except TutorEvalError as exc:
         pytest.fail(str(exc), pytrace=False)
     request.node.stash[_ROW] = verdict.model_dump(mode="json")
-    request.node.user_properties.append(("verdict", verdict.verdict.replace("_", " ")))
     return DecidedClaim(place.claim, verdict)
 
 
@@ -187,6 +186,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         row = _row_of(item, marker, report)
         if row is not None:
             report.tutoreval = json.dumps(row, ensure_ascii=True, allow_nan=False)
+            if (
+                "verdict" in row
+            ):  # only now: a test that fails after its claim was decided has no verdict in JUnit either
+                stated = ("verdict", row["verdict"].replace("_", " "))
+                item.user_properties.append(stated)
+                report.user_properties.append(stated)
     return report
 
 

@@ -16,7 +16,7 @@ from pytest_tutoreval.records.call import Call
 from pytest_tutoreval.records.problem import Problem
 from pytest_tutoreval.records.session import Route
 
-__all__ = ["EpisodePlan", "collect_calls", "episode", "record_call"]
+__all__ = ["ELICITATIONS", "EpisodePlan", "collect_calls", "episode", "record_call", "tutored_exchange"]
 
 Episode = Generator[ModelRequest, ModelReply, None]
 Reply = Generator[ModelRequest, ModelReply, str]
@@ -54,13 +54,16 @@ def episode(plan: EpisodePlan) -> Episode:
     )
     for problem in plan.instrument.problems:
         if plan.policy is not None and problem.phase == "training":
-            yield from _tutored(plan, plan.policy, student, problem)
+            yield from tutored_exchange(plan, plan.policy, student, problem)
         else:
             yield from _probe(student, problem)
 
 
-def _tutored(plan: EpisodePlan, policy: Policy, student: StudentContext, problem: Problem) -> Episode:
-    """Student and tutor alternate, S T S T S T S T S. A commitment does not stop it; nothing is elicited."""
+def tutored_exchange(plan: EpisodePlan, policy: Policy, student: StudentContext, problem: Problem) -> Episode:
+    """Yield the requests of one tutored problem: student and tutor alternate, S T S T S T S T S.
+
+    A commitment does not stop it, and nothing is elicited.
+    """
     student.open_training(problem)
     dialogue = [Utterance("student", (yield from _student_turn(student, problem, turn=0)))]
     for turn in range(plan.instrument.study.protocol.tutor_turns):

@@ -1,29 +1,41 @@
 """A live run from end to end: declare the corpus, collect, judge, seal, and leave a ledger of what it cost."""
 
-import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_tutoreval.collecting.engine import Collected, Collection, collect_sessions
+from pytest_tutoreval.collecting.preflight import Preflight, run_preflight
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.judging.engine import Judging, judge_sessions
+from pytest_tutoreval.live.gates import keep_gates, refuse_after_failed_gate
 from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
-from pytest_tutoreval.live.jobs import PRODUCER, Needs, rating_jobs, routes_of, same_family, session_jobs
+from pytest_tutoreval.live.jobs import (
+    PRODUCER,
+    Needs,
+    base_route,
+    judge_route,
+    rating_jobs,
+    routes_of,
+    same_family,
+    session_jobs,
+    student_route,
+)
+from pytest_tutoreval.live.ledger import Ledger
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.providers.desk import Answerer, Desk, Stop
 from pytest_tutoreval.providers.limits import Gate, RouteLimits
 from pytest_tutoreval.providers.money import Purse, Spending, UnknownPrice, price_of, total_dollars
-from pytest_tutoreval.records.attempt import FailedAttempt
 from pytest_tutoreval.records.corpus import CorpusManifest
 from pytest_tutoreval.records.session import Route, SessionKey
 from pytest_tutoreval.records.study_file import Price, RouteSettings, StudyFile
 from pytest_tutoreval.store import Corpus, declare_corpus, keep_reasons, open_corpus, seal_files, session_path
 
-__all__ = ["LiveOutcome", "LiveRun", "run_live"]
+__all__ = ["LiveOutcome", "LiveRun", "open_desk", "run_gates", "run_live"]
 
 _SHOWN_REASONS = 5
 
@@ -97,6 +109,17 @@ class LiveOutcome:
             )
         return lines
 
+    def counts(self) -> dict[str, object]:
+        """Return what a ledger keeps of a run."""
+        return {
+            "seconds": round(self.seconds, 3),
+            "stopped": self.stopped,
+            "sessions_finished": self.collection.finished,
+            "sessions_unfinished": len(self.collection.unfinished),
+            "ratings": self.judging.given,
+            "unusable_ratings": self.judging.unusable,
+        }
+
     @property
     def dollars(self) -> float | None:
         """What the run was billed, None where a price is unknown."""
@@ -120,31 +143,70 @@ def run_live(
 
 
 async def _run(run: LiveRun, progress: Progress, said: Callable[[str], None]) -> LiveOutcome:
+    refuse_after_failed_gate(run.folder, run.needs.bases)
+    async with open_desk(run, progress) as (desk, ledger):
+        outcome = LiveOutcome(spending=desk.purse.routes, notes=same_family(run.instrument, run.needs))
+        try:
+            with stopping_gracefully(desk.stop, said=said):
+                await _collect(run, desk, progress, outcome)
+                await _judge(run, desk, progress, outcome)
+        finally:
+            keep_reasons(run.folder, outcome.collection.unfinished)
+            outcome.stopped = desk.stop.requested
+            outcome.seconds = time.time() - ledger.started
+            ledger.close(outcome.counts(), spending=outcome.spending)
+    return outcome
+
+
+def run_gates(run: LiveRun, *, said: Callable[[str], None] = lambda _: None) -> list[Preflight]:
+    """Read every gate for every base of a run, and keep the readings in the corpus.
+
+    Raises
+    ------
+    ConfigurationProblem, ConfigurationError, UnknownPrice, CorpusError
+        Before anything is sent.
+    """
+    return run_anywhere(lambda: _gates(run, said))
+
+
+async def _gates(run: LiveRun, said: Callable[[str], None]) -> list[Preflight]:
+    instrument, preflights = run.instrument, []
+    judges = {name: judge_route(instrument, name) for name in run.needs.judges}
+    async with open_desk(run, Progress()) as (desk, ledger):
+        with stopping_gracefully(desk.stop, said=said):
+            for base in run.needs.bases:
+                preflights.append(
+                    await run_preflight(
+                        instrument,
+                        desk.ask,
+                        base=base,
+                        student_route=student_route(instrument),
+                        tutor_route=base_route(instrument, base),
+                        judge_routes=judges,
+                    )
+                )
+        keep_gates(run.folder, preflights)
+        ledger.close({"preflight": [preflight.as_record() for preflight in preflights]}, spending=desk.purse.routes)
+    return preflights
+
+
+@asynccontextmanager
+async def open_desk(run: LiveRun, progress: Progress) -> AsyncIterator[tuple[Desk, Ledger]]:
+    """Yield the desk of a run and its ledger, once routes, keys, prices and the corpus were found fit."""
     from pytest_tutoreval.providers.transport import open_http
 
-    started = time.time()
     routes = routes_of(run.instrument, run.needs)
     _check_prices(run, routes)
-    stop, purse = Stop(), Purse(run.prices, run.budget)
+    # A replay pays nobody.
+    purse = Purse(run.prices if run.answerer is None else {}, run.budget if run.answerer is None else None)
     progress.spending = purse.routes
-    outcome = LiveOutcome(spending=purse.routes, notes=same_family(run.instrument, run.needs))
     async with open_http(max_connections=_connections(run, routes)) as http:
         open_route = run.answerer or _RouteOpener(run, http)
         for route in routes.values():
             open_route(route)
         declare_corpus(run.folder, _manifest(run))
-        ledger = _Ledger(run.folder, started)
-        desk = Desk(open_route, purse, stop, done=progress.called, failed=ledger.failed)
-        try:
-            with stopping_gracefully(stop, said=said):
-                await _collect(run, desk, progress, outcome)
-                await _judge(run, desk, progress, outcome)
-        finally:
-            keep_reasons(run.folder, outcome.collection.unfinished)
-            outcome.stopped = stop.requested
-            outcome.seconds = time.time() - started
-            ledger.close(outcome)
-    return outcome
+        ledger = Ledger(run.folder, time.time())
+        yield Desk(open_route, purse, Stop(), done=progress.called, failed=ledger.failed), ledger
 
 
 async def _collect(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutcome) -> None:
@@ -269,41 +331,3 @@ def _manifest(run: LiveRun) -> CorpusManifest:
         judges=run.needs.judges,
         notes=run.instrument.amendments,
     )
-
-
-class _Ledger:
-    """What a run did that is in no session or rating: failed calls with their attempts, and what it was billed."""
-
-    def __init__(self, folder: Path, started: float) -> None:
-        moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(started))
-        self._path = folder / "runs" / f"{moment}-{os.getpid()}.jsonl"
-        self._started = started
-
-    def failed(self, where: str, failures: tuple[FailedAttempt, ...], message: str) -> None:
-        """Keep a call that failed for good, as it happens."""
-        attempts = [failure.compact() for failure in failures]
-        self._write({"failed_call": where, "message": message, "attempts": attempts})
-
-    def close(self, outcome: LiveOutcome) -> None:
-        """Keep the run's counts and what each route was billed."""
-        self._write(
-            {
-                "started": round(self._started, 3),
-                "seconds": round(outcome.seconds, 3),
-                "stopped": outcome.stopped,
-                "sessions_finished": outcome.collection.finished,
-                "sessions_unfinished": len(outcome.collection.unfinished),
-                "ratings": outcome.judging.given,
-                "unusable_ratings": outcome.judging.unusable,
-                "spending": {name: asdict(spending) for name, spending in outcome.spending.items()},
-            }
-        )
-
-    def _write(self, fields: Mapping[str, object]) -> None:
-        # A full disk must not hide the error that is being logged.
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(fields, ensure_ascii=True) + "\n")
-        except OSError:
-            return

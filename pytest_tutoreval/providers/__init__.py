@@ -1,5 +1,28 @@
 """Models behind one protocol."""
 
 from pytest_tutoreval.providers.agent import Agent, CallSite, Message, ModelReply, ModelRequest
+from pytest_tutoreval.providers.faults import (
+    CallFailed,
+    ConfigurationError,
+    MissingKey,
+    ProviderFault,
+    RouteStopped,
+    UnknownProvider,
+    UnsentSetting,
+)
 
-__all__ = ["Agent", "CallSite", "Message", "ModelReply", "ModelRequest"]
+# Clients are opened by `providers.routes`, which imports the HTTP library; this room does not.
+__all__ = [
+    "Agent",
+    "CallFailed",
+    "CallSite",
+    "ConfigurationError",
+    "Message",
+    "MissingKey",
+    "ModelReply",
+    "ModelRequest",
+    "ProviderFault",
+    "RouteStopped",
+    "UnknownProvider",
+    "UnsentSetting",
+]

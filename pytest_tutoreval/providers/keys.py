@@ -90,7 +90,8 @@ class Redactor:
     __slots__ = ("_secrets",)
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
-        self._secrets = tuple(secrets)
+        # Longest first: one key may begin another.
+        self._secrets = tuple(sorted(secrets, key=lambda secret: -len(secret.reveal())))
 
     def __call__(self, text: str) -> str:
         """Return the text without keys."""

@@ -1,5 +1,6 @@
 """OpenAI Chat Completions, and the parts its relatives share."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
@@ -72,16 +73,16 @@ class _Answer(VendorBody):
     error: Any = None
 
 
-class ChatFormat:
+class ChatFormat(ABC):
     """What the OpenAI family shares: the messages, the reading of an answer, and faults inside a 200."""
 
     takes_seed = True
     headers = JSON_HEADERS
     system_role = "system"
 
+    @abstractmethod
     def settings(self, route: Route) -> dict[str, Any]:
         """Return the sampling part of the body."""
-        raise NotImplementedError
 
     def build(self, request: ModelRequest, key: Secret | None, base_url: str) -> HttpCall:
         """Return the HTTP call of a request."""

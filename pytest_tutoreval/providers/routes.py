@@ -114,13 +114,21 @@ def _base_url(route: Route, base_url: str | None) -> str:
         raise ConfigurationError(
             route, "base_url", "is not set, and this provider has none of its own.", "Give the endpoint's."
         )
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_place(base_url):
         raise ConfigurationError(
             route, "base_url", "is not an http or https URL.", "Write it like http://127.0.0.1:8000/v1."
         )
+    parts = urlsplit(base_url)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigurationError(
             route, "base_url", "holds more than a place.", "Keys belong in an environment variable."
         )
     return base_url.rstrip("/")
+
+
+def _is_place(base_url: str) -> bool:
+    try:
+        parts = urlsplit(base_url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an address that is none
+        return False

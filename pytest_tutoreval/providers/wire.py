@@ -163,6 +163,9 @@ def json_object(answer: HttpAnswer) -> dict[str, Any]:
     """Return a 2xx answer's JSON object; anything else is a malformed answer."""
     try:
         data = json.loads(answer.body)
+        # An escaped surrogate begins "\\ud" or "\\uD"; few texts hold one, so few are walked.
+        if b"\\ud" in answer.body or b"\\uD" in answer.body:
+            data = _clean(data)
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
@@ -173,9 +176,6 @@ def json_object(answer: HttpAnswer) -> dict[str, Any]:
             status=answer.status,
             request_id=answer.header("request-id") or answer.header("x-request-id"),
         )
-    # An escaped surrogate begins "\ud" or "\uD"; few texts hold one, so few are walked.
-    if b"\\ud" in answer.body or b"\\uD" in answer.body:
-        return {clean_text(name): _clean(value) for name, value in data.items()}
     return data
 
 

@@ -343,6 +343,11 @@ def test_nobody_listening_is_a_connection_fault() -> None:
     assert outcome.failed.fault.message.startswith("ConnectError")
 
 
+def test_a_place_that_is_no_place_stops_the_route() -> None:
+    outcome = ask(None, a_request(a_route()), base_url="http://no such host/v1")
+    assert outcome.kinds == ["bad_request"]
+
+
 def test_a_broken_encoding_is_malformed() -> None:
     step = Step(body="not gzip", headers={"content-encoding": "gzip"})
     with LoopbackServer([step]) as server:

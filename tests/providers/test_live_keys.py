@@ -5,6 +5,7 @@ import pickle
 import traceback
 from typing import Any
 
+import httpx
 import pytest
 
 from pytest_tutoreval.errors import TutorEvalError
@@ -13,6 +14,7 @@ from pytest_tutoreval.providers.faults import MissingKey
 from pytest_tutoreval.providers.keys import KEY_VARIABLES, KeyHeader, KeyRing, Redactor, Secret
 from pytest_tutoreval.providers.routes import open_client
 from pytest_tutoreval.providers.transport import open_http
+from pytest_tutoreval.providers.wire import HttpAnswer
 from tests.loopback.asking import a_request, a_route
 from tests.loopback.server import FOR_EVER, LoopbackServer, Step
 
@@ -108,31 +110,43 @@ def test_a_cancelled_call_shows_no_key() -> None:
     assert "canary" not in said
 
 
-def test_a_bug_inside_the_transport_shows_no_key() -> None:
-    class Broken(Exception):
-        pass
+class Broken(Exception):
+    pass
 
+
+class LeakyHttp:
+    """An HTTP library that fails while a frame of its own holds the header."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+
+    async def request(self, *_: Any, **options: Any) -> None:
+        request = httpx.Request("POST", "http://127.0.0.1:9")
+        written = options["auth"](request).headers.raw
+        try:
+            raise Broken(f"{len(written)} headers")
+        except Broken as exc:
+            raise self.failure from exc
+
+
+@pytest.mark.parametrize(
+    "failure", [Broken("a bug"), asyncio.CancelledError(), httpx.WriteError("cut"), httpx.ReadError(CANARY), OSError()]
+)
+def test_frames_of_the_http_library_are_not_shown(failure: BaseException) -> None:
     async def story() -> str:
-        async with open_http() as http:
-
-            async def trace(name: str, info: dict[str, Any]) -> None:
-                if name.endswith("send_request_headers.started"):
-                    raise Broken(name)
-
-            async def hook(request: Any) -> None:
-                request.extensions["trace"] = trace
-
-            http.event_hooks["request"] = [hook]
-            client = open_client(a_route("anthropic"), http=http, base_url=server.base_urls["anthropic"])
-            try:
-                await client.complete(a_request(a_route("anthropic")))
-            except Broken as exc:
-                return everything_said(exc)
+        client = open_client(
+            a_route("anthropic"),
+            http=LeakyHttp(failure),  # type: ignore[arg-type]
+            retries=RetryPolicy(max_retries=0),
+        )
+        try:
+            await client.complete(a_request(a_route("anthropic")))
+        except (Broken, asyncio.CancelledError, TutorEvalError) as exc:
+            return everything_said(exc)
         return CANARY
 
-    with LoopbackServer() as server:
-        said = asyncio.run(story())
-    assert "Broken" in said
+    said = asyncio.run(story())
+    assert "written" not in said
     assert "canary" not in said
 
 
@@ -175,7 +189,8 @@ def test_a_missing_key_is_noticed_before_the_first_call(provider: str) -> None:
 def test_a_secret_prints_and_pickles_as_nothing() -> None:
     secret = Secret("canary")
     header = KeyHeader("x-api-key", "", secret)
-    for each in (secret, header, KeyRing({"A": "canary"}), KeyRing({"A": "canary"}).redactor("A")):
+    answer = HttpAnswer(401, {"x": "canary"}, b"canary")
+    for each in (secret, header, answer, KeyRing({"A": "canary"}), KeyRing({"A": "canary"}).redactor("A")):
         assert "canary" not in f"{each!r} {each} {[each]}"
     with pytest.raises(TypeError, match="not pickled"):
         pickle.dumps(secret)

@@ -46,7 +46,19 @@ def test_a_compatible_endpoint_has_no_place_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://x", "x/v1", "", "http://", "http://me:canary@x/v1", "https://x/v1?key=canary", "https://x#canary"]
+    "url",
+    [
+        "ftp://x",
+        "x/v1",
+        "",
+        "http://",
+        "http://x:canary",
+        "http://x:99999",
+        "http://[::1",
+        "http://me:canary@x/v1",
+        "https://x/v1?key=canary",
+        "https://x#canary",
+    ],
 )
 def test_a_base_url_is_a_place_and_no_more(url: str) -> None:
     with pytest.raises(ConfigurationError) as raised:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tutoreval.frozen import load_instrument
 from pytest_tutoreval.reporting import FORMAT, RunRecord, build_document, write_document
 from tests.store.corpora import a_table_corpus, decide, measures_of
 
@@ -49,7 +50,9 @@ def a_document(folder: Path, **run: Any) -> dict[str, Any]:
 
 def test_a_small_document_is_as_it_always_was(small: Path) -> None:
     document = a_document(small)
-    assert sorted(document["run"].pop("versions")) == ["numpy", "pydantic", "pytest", "pytest-tutoreval", "pytest-xdist", "python"]
+    libraries = ["numpy", "pydantic", "pytest", "pytest-tutoreval", "pytest-xdist", "python"]
+    assert sorted(document["run"].pop("versions")) == libraries
+    assert document["study"].pop("instrument_sha256") == load_instrument().sha256
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
     path = GOLDEN / "small.json"
     if os.environ.get("TUTOREVAL_WRITE_GOLDEN") == "1":

@@ -44,7 +44,7 @@ def test_everything_is_ascii(document: dict[str, Any]) -> None:
 
 
 def test_columns_stand_under_their_headings(document: dict[str, Any]) -> None:
-    lines = texts(document)
+    lines = table(texts(document))
     heading = next(line for line in lines if line.startswith("claim"))
     end = {word: heading.index(word) + len(word) for word in ("value", " p", "delta", " n")}
     rows = [line for line in lines if line[:2] in ("P1", "P2", "P3", "J1", "J2", "  ") and line[-3:].strip().isdigit()]
@@ -84,7 +84,7 @@ def test_what_the_data_are_comes_first(document: dict[str, Any], released: Path)
 def test_a_note_stands_once_and_joint_claims_repeat_none(document: dict[str, Any]) -> None:
     lines = texts(document)
     notes = lines[lines.index("notes") + 1 :]
-    assert len(notes) == len(set(notes)) + 0
+    assert len(notes) == len(set(notes))
     assert not any(line.startswith("  J1 ") for line in notes)
 
 

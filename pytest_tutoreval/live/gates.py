@@ -1,0 +1,55 @@
+"""The gate readings a corpus keeps, and the refusal to pay for sessions after a failed one."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_tutoreval.collecting.preflight import Preflight
+from pytest_tutoreval.errors import CorpusError, GateFailed
+
+__all__ = ["keep_gates", "kept_gates", "refuse_after_failed_gate"]
+
+FILE = "preflight.json"
+
+
+def keep_gates(folder: Path, preflights: Sequence[Preflight]) -> None:
+    """Write the readings, each base's last ones replacing its earlier."""
+    kept = kept_gates(folder) | {preflight.base: preflight.as_record() for preflight in preflights}
+    (folder / FILE).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def kept_gates(folder: Path) -> dict[str, Any]:
+    """Return the readings a corpus keeps, by base; empty where no preflight was run.
+
+    Raises
+    ------
+    CorpusError
+        The file cannot be read: a gate that cannot be seen has not passed.
+    """
+    path = folder / FILE
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as exc:
+        raise CorpusError(f"{path}: cannot be read ({exc}); run the preflight again") from exc
+    if not isinstance(kept, dict):
+        raise CorpusError(f"{path}: not a record of gates; run the preflight again")
+    return kept
+
+
+def refuse_after_failed_gate(folder: Path, bases: Sequence[str]) -> None:
+    """Raise GateFailed where the last preflight of one of the bases failed a blocking gate."""
+    kept = kept_gates(folder)
+    failed = [
+        f"{base}: {gate['name']} read {gate['reading']}, limit {gate['limit']}"
+        for base in bases
+        for gate in kept.get(base, {}).get("gates", ())
+        if gate["blocking"] and not gate["passed"]
+    ]
+    if failed:
+        raise GateFailed(
+            f"the preflight failed, nothing was paid for: {'; '.join(failed)}. "
+            "Mend the cause and run the preflight again."
+        )
