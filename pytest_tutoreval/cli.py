@@ -153,6 +153,49 @@ def preflight(
         sys.exit(0 if all(reading.passed for reading in preflights) else 1)
 
 
+@app.command()
+def plan(
+    base: Bases,
+    condition: Annotated[str, typer.Option(help="Conditions, comma-separated")] = "cold,conv,ped",
+    judge: Annotated[str, typer.Option(help="Judges, comma-separated")] = "",
+    rubric: Annotated[str, typer.Option(help="Rubrics, comma-separated (default: all)")] = "",
+    replicates: Replicates = None,
+    study: StudyOption = None,
+    prices: Prices = None,
+    jobs: Jobs = 256,
+) -> None:
+    """Price a run before its first call: calls, tokens, dollars and hours per base and role."""
+    with _failing_in_one_line():
+        from pytest_tutoreval.planning import plan_cost
+
+        run = _live_run(
+            Path(),
+            needs=(_split(base), _split(condition), _split(judge), _split(rubric) or None),
+            study=study,
+            prices=prices,
+            budget=None,
+            max_retries=None,
+        )
+        cost = plan_cost(run.instrument, run.needs, run.prices, run.study_file, replicates=replicates, at_once=jobs)
+        for role in cost.roles:
+            money = "price unknown" if role.dollars is None else f"${role.dollars:.2f}"
+            typer.echo(
+                f"{role.base}  {role.role:<24} {role.route.provider}/{role.route.model}: {role.calls} calls, "
+                f"{role.input_tokens / 1e6:.2f} M + {role.output_tokens / 1e6:.2f} M tokens, {money}, "
+                f"largest request {role.largest_request} tokens"
+            )
+            if role.exceeds:
+                typer.echo(f"  LIMIT: {role.exceeds}")
+        money = "price unknown" if cost.dollars is None else f"${cost.dollars:.2f}"
+        assumed = ", ".join(f"{role} {tokens}" for role, tokens in cost.assumptions.reply_tokens.items())
+        typer.echo(f"in all: {cost.calls} calls, {money}, about {cost.hours:.1f} hours")
+        typer.echo(
+            f"assumed: replies of {assumed} tokens, {cost.assumptions.seconds:g} s a call, every tutor turn in the "
+            "window; prices from the price file"
+        )
+        sys.exit(1 if any(role.exceeds for role in cost.roles) else 0)
+
+
 def _split(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 

@@ -16,6 +16,7 @@ from pytest_tutoreval.options import add_options, expand_names
 
 if TYPE_CHECKING:
     from pytest_tutoreval.claims import DecidedClaim
+    from pytest_tutoreval.collecting.preflight import GateReading
     from pytest_tutoreval.records.claim import Claim
     from pytest_tutoreval.workbench import ClaimPlace, Workbench
 
@@ -32,6 +33,7 @@ _MARKERS = (
     "ablation: an ablation, in no verdict",
     "descriptive: a description, in no verdict",
     "instrument: a check of the frozen instrument",
+    "preflight: a gate before a registered run, read with paid calls",
 )
 
 _WORKBENCH = pytest.StashKey["Workbench"]()
@@ -91,6 +93,8 @@ def _selected(config: pytest.Config) -> tuple[list[str], list[str]]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise a claim's test over bases and, where it is judge-bound, judges. Other tests are left alone."""
+    if metafunc.definition.get_closest_marker("preflight") and "gate_reading" in metafunc.fixturenames:
+        _parametrize_gates(metafunc)
     marker = metafunc.definition.get_closest_marker("claim")
     if marker is None:
         return
@@ -120,6 +124,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             "base",
             [pytest.param(b, id=b, marks=[*common, *_place_marks(metafunc.config, b, None)]) for b in bases],
         )
+
+
+def _parametrize_gates(metafunc: pytest.Metafunc) -> None:
+    from pytest_tutoreval.collecting.preflight import GATES
+
+    bases, _ = _selected(metafunc.config)
+    metafunc.parametrize(
+        ("base", "gate"),
+        [
+            pytest.param(base, gate, id=f"{base}-{gate}", marks=_place_marks(metafunc.config, base, None))
+            for base in bases
+            for gate in GATES
+        ],
+    )
+
+
+@pytest.fixture
+def gate_reading(request: pytest.FixtureRequest) -> "GateReading":
+    """The reading of this test's gate for its base; a gate that was not read is an error here."""
+    from pytest_tutoreval.errors import TutorEvalError
+
+    params = request.node.callspec.params
+    try:
+        return _workbench(request.config).gate_reading(params["base"], params["gate"])
+    except TutorEvalError as exc:
+        pytest.fail(str(exc), pytrace=False)
 
 
 def _find_claim(node: pytest.Item, marker: pytest.Mark) -> "tuple[Claim, Mapping[str, Claim]]":
@@ -165,12 +195,18 @@ def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
     return DecidedClaim(place.claim, verdict)
 
 
+def _params(item: pytest.Item) -> Mapping[str, Any]:
+    """Return what an item is parametrised with."""
+    params: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return params
+
+
 def _place(item: pytest.Item, marker: pytest.Mark) -> "ClaimPlace":
     """Return which claim an item decides, for which base and judge."""
     from pytest_tutoreval.workbench import ClaimPlace
 
     claim, known = _find_claim(item, marker)
-    params: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    params = _params(item)
     return ClaimPlace(claim, known, params["base"], params.get("judge"))
 
 
@@ -198,7 +234,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def _row_of(item: pytest.Item, marker: pytest.Mark, report: pytest.TestReport) -> dict[str, Any] | None:
     if report.passed:
         return item.stash.get(_ROW, None) if report.when == "call" else None
-    params: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    params = _params(item)
     reason = _skip_reason(report) if report.skipped else report.longreprtext.strip().rpartition("\n")[2]
     if report.when != "setup" and not report.skipped:
         reason = f"the test failed at {report.when}: {reason}"
@@ -302,6 +338,7 @@ class Recorder:
             selected=self._selected,
             finished=self._finished,
             deselected=self._config.stash[_DESELECTED],
+            last_failed=bool(self._config.getoption("lf", default=False)),
             interrupted=self._interrupted,
         )
         for nodeid, row in self._rows:
@@ -309,7 +346,7 @@ class Recorder:
         bases, judges = _selected(self._config)
         facts = {"started": round(self._started, 3), "seconds": round(time.time() - self._started, 3)}
         document = _workbench(self._config).document(run, bases=bases, judges=judges, facts=facts)
-        folder = self._config.getoption("tutoreval_report") or self._config.rootpath / "reports"
+        folder = self._config.getoption("tutoreval_report") or _project(self._config) / "reports"
         self._written = document, write_document(document, Path(folder))
         if session.exitstatus == pytest.ExitCode.OK and (not run.complete or not run.verdicts):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -321,7 +358,7 @@ class Recorder:
         from pytest_tutoreval.reporting import claims_section
 
         document, path = self._written
-        terminalreporter.section("claims", sep="=")
+        terminalreporter.write_sep("=", "claims")
         for text, markup in claims_section(document, path=_shown(path, self._config.invocation_params.dir)):
             terminalreporter.write_line(text, **markup)
 
@@ -355,7 +392,8 @@ class LiveCollector:
     def _pay_for(self, items: Sequence[pytest.Item]) -> None:
         claims = [(item, item.get_closest_marker("claim")) for item in items]
         places = [_place(item, marker) for item, marker in claims if marker is not None]
-        if not places:
+        gated = [_params(item)["base"] for item in items if "gate_reading" in getattr(item, "fixturenames", ())]
+        if not places and not gated:
             return
         from pytest_tutoreval.errors import TutorEvalError
         from pytest_tutoreval.live.display import show_progress
@@ -370,9 +408,15 @@ class LiveCollector:
         )
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         reporter.ensure_newline()
+        bench = _workbench(self._config)
         try:
+            if gated:
+                _, judges = _selected(self._config)
+                bench.preflight(list(dict.fromkeys(gated)), judges, settings, reporter.write_line)
+            if not places:
+                return
             with show_progress(reporter.write_line, terminal=_terminal_of(reporter)) as progress:
-                outcome = _workbench(self._config).collect(places, settings, progress, reporter.write_line)
+                outcome = bench.collect(places, settings, progress, reporter.write_line)
         except TutorEvalError as exc:
             raise pytest.UsageError(str(exc)) from exc
         for line in outcome.lines():
@@ -385,6 +429,12 @@ def _terminal_of(reporter: pytest.TerminalReporter) -> TextIO | None:
     """Return the terminal a bar may be drawn on, or None where output goes to a file or a pipe."""
     file: TextIO = reporter._tw._file
     return file if file.isatty() else None
+
+
+def _project(config: pytest.Config) -> Path:
+    """Return the rootdir, or where pytest was started: `--corpus DIR` looks like a test path to pytest's search."""
+    here = config.invocation_params.dir
+    return config.rootpath if config.inipath and here.is_relative_to(config.rootpath) else here
 
 
 def _shown(path: Path, here: Path) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from pytest_tutoreval import __version__
 from pytest_tutoreval.collecting import EpisodePlan, collect_calls
 from pytest_tutoreval.errors import CorpusError
@@ -29,6 +31,7 @@ from pytest_tutoreval.records.session import Route, Session, SessionHeader
 from pytest_tutoreval.records.study import Sampling
 from pytest_tutoreval.store import open_corpus, seal_corpus, write_ratings, write_session
 from pytest_tutoreval.store.corpus import MANIFEST
+from pytest_tutoreval.store.validation import first_problem
 
 __all__ = ["SimulatedClock", "simulate_corpus", "simulate_ratings", "simulate_session"]
 
@@ -118,10 +121,11 @@ def simulate_corpus(
     Raises
     ------
     CorpusError
-        `target` is not empty, or what is there is not simulated.
+        `target` is not empty, what is there is not simulated, or a name in it cannot be a folder's.
     """
-    _make_room(target, replace_existing)
     study = instrument.study
+    manifest = _manifest(target, instrument, scripts, judge_scripts, seed)
+    _make_room(target, replace_existing)
     numbers = study.registered_replicates() if replicates is None else replicates
     for base, script in scripts.items():
         cast = ScriptedCast(instrument.problems, script, seed=seed)
@@ -132,22 +136,30 @@ def simulate_corpus(
                 if condition in POLICIES:
                     _rate(target, instrument, session, judge_scripts, seed)
         done(base)
-    return seal_corpus(
-        target,
-        CorpusManifest(
+    return seal_corpus(target, manifest)
+
+
+def _manifest(
+    target: Path, instrument: Instrument, scripts: Iterable[str], judge_scripts: Iterable[str], seed: int
+) -> CorpusManifest:
+    try:
+        return CorpusManifest(
             name=target.resolve().name,
             provenance="simulated",
             content="sessions",
             instrument=instrument.sha256,
-            study=study.name,
+            study=instrument.study.name,
             producer=PRODUCER,
             bases=tuple(scripts),
-            conditions=study.protocol.condition_order,
+            conditions=instrument.study.protocol.condition_order,
             judges=tuple(judge_scripts),
             source=f"tutoreval simulate --seed {seed}",
             notes=("scripted agents played every part: no number here says anything about a real model",),
-        ),
-    )
+        )
+    except ValidationError as exc:
+        raise CorpusError(
+            f"{target}: {first_problem(exc)}; names are letters, digits, '.', '_' and '-': choose another"
+        ) from exc
 
 
 def _rate(target: Path, instrument: Instrument, session: Session, judges: Mapping[str, JudgeScript], seed: int) -> None:
@@ -159,6 +171,8 @@ def _rate(target: Path, instrument: Instrument, session: Session, judges: Mappin
 
 
 def _make_room(target: Path, replace_existing: bool) -> None:
+    if target.exists() and not target.is_dir():
+        raise CorpusError(f"{target}: a file; give a folder")
     if not target.exists() or not any(target.iterdir()):
         return
     if not replace_existing:

@@ -19,7 +19,8 @@ from pytest_tutoreval.resources import data_folder
 from pytest_tutoreval.store import open_corpus
 
 if TYPE_CHECKING:
-    from pytest_tutoreval.live import LiveOutcome, Progress
+    from pytest_tutoreval.collecting.preflight import GateReading
+    from pytest_tutoreval.live import LiveOutcome, LiveRun, Needs, Progress
 
 __all__ = ["DEMO", "ClaimPlace", "LiveSettings", "Workbench"]
 
@@ -116,14 +117,35 @@ class Workbench:
         TutorEvalError
             Before anything is sent: an unknown route, a missing key, a price that is not known.
         """
-        from pytest_tutoreval.live import LiveRun, Needs, run_live
-        from pytest_tutoreval.providers.money import read_prices
+        from pytest_tutoreval.live import Needs, run_live
 
         needs = Needs()
         for place in places:
             rubrics = rubrics_of(place.claim, place.known) if place.judge else ()
             judges = [place.judge] if place.judge else []
             needs |= Needs.crossed(bases=[place.base], conditions=ARMS, judges=judges, rubrics=rubrics)
+        return run_live(self._live_run(needs, settings), progress, said=said)
+
+    def preflight(
+        self, bases: Sequence[str], judges: Sequence[str], settings: LiveSettings, said: Callable[[str], None]
+    ) -> None:
+        """Read every gate of these bases and keep the readings in the corpus."""
+        from pytest_tutoreval.live import Needs, run_gates
+
+        rubrics = self._instrument.study.rubrics
+        needs = Needs.crossed(bases=bases, conditions=["conv"], judges=judges, rubrics=rubrics)
+        run_gates(self._live_run(needs, settings), said=said)
+
+    def gate_reading(self, base: str, gate: str) -> "GateReading":
+        """Return a gate's reading as the corpus keeps it. Raises GateFailed where it was not read."""
+        from pytest_tutoreval.live.gates import kept_reading
+
+        return kept_reading(self._folder, base, gate)
+
+    def _live_run(self, needs: "Needs", settings: LiveSettings) -> "LiveRun":
+        from pytest_tutoreval.live import LiveRun
+        from pytest_tutoreval.providers.money import read_prices
+
         run = LiveRun(
             instrument=self._instrument,
             folder=self._folder,
@@ -133,9 +155,7 @@ class Workbench:
             budget=settings.budget,
             max_retries=settings.max_retries,
         )
-        if settings.at_once is not None:
-            run = replace(run, at_once=settings.at_once)
-        return run_live(run, progress, said=said)
+        return run if settings.at_once is None else replace(run, at_once=settings.at_once)
 
     def document(
         self, run: RunRecord, *, bases: Sequence[str], judges: Sequence[str], facts: Mapping[str, Any]

@@ -72,17 +72,20 @@ def a_session(
                 add("student", line, problem.id, purpose="commitment" if number else "probe")
             continue
         for number in range(9):
-            line = lines[number] if number < len(lines) else None
-            if number % 2 == 0:
-                add("student", UNSURE if line is None else line, problem.id)
-                continue
-            if line is None and leaky_turns > 0:
+            turn, is_tutor = divmod(number, 2)
+            if number < len(lines):
+                line = lines[number]
+            elif is_tutor and leaky_turns > 0:
                 line, leaky_turns = f"The answer is {problem.answer:g}.", leaky_turns - 1
-            turn = number // 2
-            if condition == "ped":
+            else:
+                line = ASKING if is_tutor else UNSURE
+            if not is_tutor:
+                add("student", line, problem.id)
+            elif condition == "ped":
                 add("tracker", TRACKED, problem.id, turn=turn, node="state_tracker", route="decompose")
-            node = {"node": "decomposer", "route": "decompose"} if condition == "ped" else {"node": "conv"}
-            add("tutor", ASKING if line is None else line, problem.id, turn=turn, **node)
+                add("tutor", line, problem.id, turn=turn, node="decomposer", route="decompose")
+            else:
+                add("tutor", line, problem.id, turn=turn, node="conv")
     return Session(header=a_header(condition=condition, **header), calls=tuple(calls))
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_tutoreval.collecting.preflight import Preflight
+from pytest_tutoreval.collecting.preflight import GateReading, Preflight
 from pytest_tutoreval.errors import CorpusError, GateFailed
 
-__all__ = ["keep_gates", "kept_gates", "refuse_after_failed_gate"]
+__all__ = ["keep_gates", "kept_gates", "kept_reading", "refuse_after_failed_gate"]
 
 FILE = "preflight.json"
 
@@ -37,6 +37,22 @@ def kept_gates(folder: Path) -> dict[str, Any]:
     if not isinstance(kept, dict):
         raise CorpusError(f"{path}: not a record of gates; run the preflight again")
     return kept
+
+
+def kept_reading(folder: Path, base: str, gate: str) -> GateReading:
+    """Return one gate's kept reading.
+
+    Raises
+    ------
+    GateFailed
+        It was not read: no preflight, or an earlier gate failed.
+    """
+    gates = {kept["name"]: kept for kept in kept_gates(folder).get(base, {}).get("gates", ())}
+    if gate not in gates:
+        failed = [name for name, kept in gates.items() if not kept["passed"]]
+        why = f"{', '.join(failed)} failed before it" if failed else "no preflight is on record"
+        raise GateFailed(f"{base}: gate {gate} was not read, {why}")
+    return GateReading(**gates[gate])
 
 
 def refuse_after_failed_gate(folder: Path, bases: Sequence[str]) -> None:

@@ -159,8 +159,6 @@ class RouteClient:
             fault = bare(exc)
         else:
             return replace(reply, failures=tuple(tally.failures)) if tally.failures else reply
-        if fault.stops_route and self.stopped_by is None:
-            self.stopped_by = fault
         raise CallFailed(
             self.route, fault, tuple(tally.failures), reason=tally.reason or "the call failed with"
         ) from fault

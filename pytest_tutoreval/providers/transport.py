@@ -54,7 +54,7 @@ async def send(
                 call.method, call.url, headers=call.headers, content=call.body, auth=call.auth
             )
             return HttpAnswer(response.status_code, response.headers, response.content, now(), redact)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as exc:  # OSError: TimeoutError is one
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as exc:  # a timeout is an OSError
         kind, message = _transport_kind(exc), redact(f"{type(exc).__name__}: {exc}".rstrip(": "))
     except BaseException as exc:
         # A cancellation or a bug, raised on without the frames of httpx.
@@ -63,7 +63,7 @@ async def send(
 
 
 def _transport_kind(exc: Exception) -> FaultKind:
-    if isinstance(exc, httpx.InvalidURL | httpx.UnsupportedProtocol | httpx.LocalProtocolError):
+    if isinstance(exc, httpx.InvalidURL | httpx.UnsupportedProtocol | httpx.LocalProtocolError | UnicodeError):
         return "bad_request"
     if isinstance(exc, httpx.DecodingError):
         return "malformed"

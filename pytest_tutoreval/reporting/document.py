@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from platform import python_version
@@ -11,6 +12,7 @@ from typing import Any
 from pytest_tutoreval.measures import CorpusMeasures
 from pytest_tutoreval.records.verdict import NotEvaluated, Verdict
 from pytest_tutoreval.reporting.run import ClaimRow, RunRecord
+from pytest_tutoreval.store import metered_cost
 
 __all__ = ["FORMAT", "build_document", "write_document"]
 
@@ -51,9 +53,10 @@ def build_document(
         "claims": [_verdict_row(verdict) for verdict in verdicts],
         "not_evaluable": [row.model_dump(mode="json") for row in not_evaluated],
         "analyses": [],
+        "cost": asdict(metered_cost(measures.corpus.folder)),
         "run": {
             "complete": run.complete,
-            "partial": run.deselected > 0,
+            "partial": run.partial,
             "selected": len(run.selected),
             "deselected": run.deselected,
             "unfinished": run.unfinished,

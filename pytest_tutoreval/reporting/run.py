@@ -17,12 +17,14 @@ class RunRecord:
 
     `selected` holds the node ids that were to run, `finished` those that ran to their end. A run is complete when every
     selected item has finished: an exit code does not tell (a lost worker can look like an ordinary failure).
+    `last_failed` is a run under --lf, which leaves items out before they are collected, so that nobody can count them.
     """
 
     selected: set[str] = field(default_factory=set)
     finished: set[str] = field(default_factory=set)
     rows: dict[str, ClaimRow] = field(default_factory=dict)
     deselected: int = 0
+    last_failed: bool = False
     interrupted: bool = False
 
     def select(self, nodeids: Iterable[str]) -> None:
@@ -48,6 +50,11 @@ class RunRecord:
     def complete(self) -> bool:
         """Whether everything that was selected ran to its end."""
         return not self.unfinished and not self.interrupted
+
+    @property
+    def partial(self) -> bool:
+        """Whether something that could have been selected was left out."""
+        return self.deselected > 0 or self.last_failed
 
     @property
     def verdicts(self) -> list[Verdict]:

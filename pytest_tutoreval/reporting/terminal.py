@@ -40,7 +40,7 @@ def claims_section(document: Row, *, path: str | None) -> list[Line]:
         lines += [Line(""), *_grid(claims)]
     lines += _reasons(document["not_evaluable"])
     lines += _notes(claims)
-    lines += [Line(""), _counts(document["run"])]
+    lines += [Line(""), _cost(document["cost"]), _counts(document["run"])]
     if path:
         lines.append(Line(f"verdicts written to {path}"))
     return lines
@@ -115,10 +115,19 @@ def _place(row: Row) -> str:
     return " ".join(filter(None, (row["claim"], row["base"], row["judge"])))
 
 
+def _cost(cost: Row) -> Line:
+    if not cost["runs"]:
+        return Line("cost: not metered, nothing here was collected live")
+    dollars = "price unknown" if cost["dollars"] is None else f"{cost['dollars']:.2f} dollars"
+    tokens = f"{cost['input_tokens']} + {cost['output_tokens']} tokens"
+    return Line(f"cost: {dollars}, {cost['calls']} calls, {tokens}, {cost['failed_attempts']} failed attempts")
+
+
 def _counts(run: Row) -> Line:
     counts = f"{run['evaluated']} claims decided, {run['not_evaluable']} not evaluable"
     if run["partial"]:
-        counts += f", {run['deselected']} items deselected (partial run)"
+        left_out = f"{run['deselected']} items deselected" if run["deselected"] else "last failures only"
+        counts += f", {left_out} (partial run)"
     if run["complete"]:
         return Line(counts)
     return Line(

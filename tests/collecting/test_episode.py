@@ -182,9 +182,7 @@ def test_elicitations_are_numbered() -> None:
 
 def test_cold_elicits_training_items_too() -> None:
     left = iter(["no", "no", COMMITTED])
-    calls, _ = play(
-        a_plan("cold"), lambda asked: next(left) if asked.site.problem == "train-1" else plain(asked)
-    )
+    calls, _ = play(a_plan("cold"), lambda asked: next(left) if asked.site.problem == "train-1" else plain(asked))
     assert [call.purpose for call in calls if call.problem == "train-1"] == ["probe", "commitment", "commitment"]
 
 

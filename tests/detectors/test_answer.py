@@ -150,7 +150,9 @@ def test_extractor_never_raises(text: str) -> None:
     assert value is None or isinstance(value, float)
 
 
-@given(st.lists(st.sampled_from(["final", "ANSWER", "answer", *"fn :-\n\t0123456789./+$x,−½"]), max_size=16).map("".join))
+@given(
+    st.lists(st.sampled_from(["final", "ANSWER", "answer", *"fn :-\n\t0123456789./+$x,−½"]), max_size=16).map("".join)
+)
 @example("final answer--$24")
 @example("final answer $-24")
 @example("final answer: 1/")

@@ -1,4 +1,5 @@
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -121,9 +122,7 @@ def simulated(base: str, condition: str) -> Session:
 
 def dialogues(session: Session) -> list[tuple[str, str]]:
     """Problem and user message, the request's own words left out."""
-    return [
-        (request.site.problem, request.messages[0].text.split('"""')[1]) for request in requests(session)
-    ]
+    return [(request.site.problem, request.messages[0].text.split('"""')[1]) for request in requests(session)]
 
 
 each_simulated = pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def test_no_list_of_forms_is_shown(session: Session) -> None:
         forms = [*problem.numeric_forms, *problem.solution_forms]
         assert not any(
             f"{first}{between}{second}" in text
-            for first, second in zip(forms, forms[1:], strict=False)
+            for first, second in pairwise(forms)
             for between in (", ", "; ", "\n", " ")
         )
 

@@ -99,9 +99,7 @@ def reseeded(session: Session) -> Session:
         pytest.param(reseeded, "seed 99, registered 0", id="seed"),
     ],
 )
-def test_broken_session_is_listed_with_its_reason(
-    shelf: Shelf, harm: Callable[[Session], Session], named: str
-) -> None:
+def test_broken_session_is_listed_with_its_reason(shelf: Shelf, harm: Callable[[Session], Session], named: str) -> None:
     shelf.add(harm(a_session()))
     cell = shelf.measures().cell("sonnet", "conv")
     assert cell.sessions == {}

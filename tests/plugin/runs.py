@@ -34,7 +34,11 @@ def write_test(pytester: pytest.Pytester, body: str, *, name: str = "test_own") 
 
 def run(pytester: pytest.Pytester, *arguments: str | Path, fresh: bool = False) -> pytest.RunResult:
     """Run the inner pytest: in this process, or in a fresh one where workers or module state matter."""
+    # `--corpus=DIR`: pytest takes a DIR after a space for a test path too when it looks for its rootdir.
     shown = [str(argument) for argument in arguments]
+    if "--corpus" in shown:
+        at = shown.index("--corpus")
+        shown[at : at + 2] = [f"--corpus={shown[at + 1]}"]
     return pytester.runpytest_subprocess(*shown) if fresh else pytester.runpytest_inprocess(*shown)
 
 

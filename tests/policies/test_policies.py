@@ -148,9 +148,7 @@ def test_cascade_is_told_the_hint_level(said: list[str], level: str) -> None:
     ],
 )
 def test_gate_is_given_the_directive_of_its_threshold(said: list[str], directive: str) -> None:
-    expected = golden(
-        "pedtutor_deferral_gate", NOTES, False, PROMPTS[f"pedtutor_gate_directive_{directive}_threshold"]
-    )
+    expected = golden("pedtutor_deferral_gate", NOTES, False, PROMPTS[f"pedtutor_gate_directive_{directive}_threshold"])
     assert responder(*said).system == expected
 
 
@@ -255,4 +253,4 @@ def test_no_label_is_shown_to_a_tutor() -> None:
 
 
 def test_policies_are_looked_up_by_condition() -> None:
-    assert POLICIES == {"conv": conv_turn, "ped": ped_turn}
+    assert (POLICIES["conv"], POLICIES["ped"]) == (conv_turn, ped_turn)

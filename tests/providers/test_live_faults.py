@@ -343,8 +343,9 @@ def test_nobody_listening_is_a_connection_fault() -> None:
     assert outcome.failed.fault.message.startswith("ConnectError")
 
 
-def test_a_place_that_is_no_place_stops_the_route() -> None:
-    outcome = ask(None, a_request(a_route()), base_url="http://no such host/v1")
+@pytest.mark.parametrize("url", ["http://exämple..x/v1", "http://xn--/v1"])
+def test_a_place_that_is_no_place_stops_the_route(url: str) -> None:
+    outcome = ask(None, a_request(a_route()), base_url=url)
     assert outcome.kinds == ["bad_request"]
 
 

@@ -120,9 +120,7 @@ def test_compact_leaves_defaults_out() -> None:
 def test_float_that_is_not_finite_is_refused(model: type[Record], field: str, value: float) -> None:
     with pytest.raises(ValidationError) as caught:
         model.model_validate({field: value})
-    assert (field,) in [
-        problem["loc"] for problem in caught.value.errors() if problem["type"] == "finite_number"
-    ]
+    assert (field,) in [problem["loc"] for problem in caught.value.errors() if problem["type"] == "finite_number"]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")], ids=["nan", "inf"])

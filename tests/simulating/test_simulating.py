@@ -23,7 +23,7 @@ INSTRUMENT = load_instrument()
 SEED = 11
 ONE_BASE = {"sonnet": SCRIPTS["sonnet"]}
 ONE_JUDGE = {"opus": JUDGE_SCRIPTS["opus"]}
-PLAYED = [(base, condition, replicate) for base in SCRIPTS for condition in ("conv", "ped") for replicate in range(3)]
+PLAYED = [(base, condition, replicate) for base in SCRIPTS for condition in ("conv", "ped") for replicate in range(10)]
 
 each_tutored = pytest.mark.parametrize(("base", "condition", "replicate"), PLAYED)
 
@@ -99,9 +99,7 @@ def test_next_turn_independence_is_the_attempt_planted_in_the_next_student_turn(
         for problem, found in planted_session(base, condition, replicate)
         for turn in range(found.n_tutor_turns)
     }
-    assert {
-        turn.id: turn.next_turn_independence for turn in measured(base, condition, replicate).turns
-    } == planted
+    assert {turn.id: turn.next_turn_independence for turn in measured(base, condition, replicate).turns} == planted
 
 
 @each_tutored
@@ -180,9 +178,7 @@ def test_base_of_the_user_s_own_gets_the_primary_one_s_sampling() -> None:
 
 def test_ratings_say_that_they_are_simulated() -> None:
     judge = ScriptedJudge(JUDGE_SCRIPTS["opus"], seed=SEED)
-    header, _ = simulate_ratings(
-        INSTRUMENT, session("gpt", "ped", 1), judge="opus", rubric="pedagogy", answer=judge
-    )
+    header, _ = simulate_ratings(INSTRUMENT, session("gpt", "ped", 1), judge="opus", rubric="pedagogy", answer=judge)
     assert (header.provenance, header.judge, header.rubric) == ("simulated", "opus", "pedagogy")
 
 
@@ -267,7 +263,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("replace_existing", [False, True])
 def test_folder_with_something_else_in_it_is_never_touched(tmp_path: Path, replace_existing: bool) -> None:
     (tmp_path / "thesis.txt").write_text("years of work", encoding="utf-8")
-    with pytest.raises(CorpusError, match="not empty|not a simulated corpus"):
+    with pytest.raises(CorpusError, match=r"not empty|not a simulated corpus"):
         small(tmp_path, replace_existing=replace_existing)
     assert contents(tmp_path) == {"thesis.txt": b"years of work"}
 
@@ -294,9 +290,13 @@ def test_corpus_that_is_not_simulated_is_never_replaced(tmp_path: Path, provenan
     assert contents(tmp_path) == before
 
 
-def test_own_notes_beside_a_simulated_corpus_are_lost_only_with_it(tmp_path: Path) -> None:
-    small(tmp_path)
-    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(CorpusError):
-        small(tmp_path)
-    assert (tmp_path / "notes.txt").is_file()
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    with pytest.raises(CorpusError, match="a file; give a folder"):
+        small(tmp_path / "file", replace_existing=True)
+
+
+def test_name_no_corpus_may_have_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"name: .*my corpus"):
+        small(tmp_path / "my corpus")
+    assert list(tmp_path.iterdir()) == []

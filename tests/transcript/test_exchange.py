@@ -105,11 +105,11 @@ def breach(session: Session) -> str | None:
     return protocol_breach(session, PROBLEMS, 4)
 
 
-def changed(change: Callable[[list[Call]], list[Call]], **session: str) -> Session:
+def changed(change: Callable[[list[Call]], list[Call]]) -> Session:
     """A session whose calls were tampered with, positions renumbered."""
-    calls = change(list(a_session(**session).calls))
+    calls = change(list(a_session().calls))
     return Session(
-        header=a_header(**session),
+        header=a_header(),
         calls=tuple(call.model_copy(update={"seq": seq}) for seq, call in enumerate(calls, start=1)),
     )
 
@@ -155,7 +155,7 @@ def misnumber_turn(calls: list[Call]) -> list[Call]:
 
 
 def elicit_in_training(calls: list[Call]) -> list[Call]:
-    return calls[:8] + [calls[8].model_copy(update={"purpose": "commitment"})] + calls[9:]
+    return [*calls[:8], calls[8].model_copy(update={"purpose": "commitment"}), *calls[9:]]
 
 
 def tutor_in_probe(calls: list[Call]) -> list[Call]:
@@ -171,7 +171,7 @@ def ask_on(calls: list[Call]) -> list[Call]:
 
 
 def forget_elicitation(calls: list[Call]) -> list[Call]:
-    return calls[:-1] + [calls[-1].model_copy(update={"text": "no idea"})]
+    return [*calls[:-1], calls[-1].model_copy(update={"text": "no idea"})]
 
 
 def elicit_three_times(calls: list[Call]) -> list[Call]:

@@ -1,0 +1,236 @@
+"""What a run will cost before its first call: the protocol played with replies of a stated length, and counted."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_tutoreval.collecting import EpisodePlan, collect_calls
+from pytest_tutoreval.frozen import Instrument
+from pytest_tutoreval.judging import rating_requests
+from pytest_tutoreval.live.jobs import Needs, base_route, judge_route, student_route
+from pytest_tutoreval.policies import POLICIES
+from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
+from pytest_tutoreval.providers.money import price_of
+from pytest_tutoreval.records.session import Route, Session, SessionHeader
+from pytest_tutoreval.records.study_file import Price, RouteSettings, StudyFile
+
+__all__ = ["Assumptions", "CostPlan", "RoleCost", "plan_cost"]
+
+MILLION = 1_000_000
+CHARACTERS_A_TOKEN = 4
+PROBE_PURPOSES = ("probe", "commitment")
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What a plan takes for granted, all of it stated beside the numbers.
+
+    Reply lengths are in tokens and near those of the released logs; every third probe is taken to need one elicitation,
+    and every tutor turn to lie in the window, so rating costs are upper ends. `seconds` is one call's latency.
+    """
+
+    reply_tokens: Mapping[str, int] = field(
+        default_factory=lambda: {"student": 60, "tutor": 230, "tracker": 90, "judge": 70}
+    )
+    elicited_every: int = 3
+    seconds: float = 3.0
+
+
+@dataclass(frozen=True)
+class RoleCost:
+    """Calls of one role on one route. `dollars` is None where the price is unknown; `hours` is its share of waiting.
+
+    `exceeds` says which of the route's limits the largest request breaks, or None.
+    """
+
+    base: str
+    role: str
+    route: Route
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    largest_request: int
+    dollars: float | None
+    hours: float
+    exceeds: str | None
+
+
+@dataclass(frozen=True)
+class CostPlan:
+    """The whole plan. `hours` is the wall time: sessions side by side, calls one after another inside each."""
+
+    roles: tuple[RoleCost, ...]
+    hours: float
+    assumptions: Assumptions
+
+    @property
+    def dollars(self) -> float | None:
+        """All routes together, None while a price is unknown."""
+        costs = [role.dollars for role in self.roles]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+    @property
+    def calls(self) -> int:
+        """All calls."""
+        return sum(role.calls for role in self.roles)
+
+
+@dataclass
+class _Tally:
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    largest: int = 0
+
+    def add(self, prompt: int, completion: int, times: int) -> None:
+        self.calls += times
+        self.input_tokens += prompt * times
+        self.output_tokens += completion * times
+        self.largest = max(self.largest, prompt)
+
+
+class _PaddedCast:
+    """Answers every call with a reply of the assumed length, and counts what it was sent."""
+
+    def __init__(self, assumptions: Assumptions, tallies: Mapping[str, _Tally], times: int) -> None:
+        self._assumptions, self._tallies, self._times = assumptions, tallies, times
+        self._probes = 0
+
+    def __call__(self, request: ModelRequest) -> ModelReply:
+        tokens = self._assumptions.reply_tokens[request.role]
+        role = "student" if request.role == "student" else "tutor"
+        self._tallies[role].add(_prompt_tokens(request), tokens, self._times)
+        text = "word" * tokens
+        if request.site.purpose in PROBE_PURPOSES:
+            self._probes += request.site.purpose == "probe"
+            if request.site.purpose == "commitment" or self._probes % self._assumptions.elicited_every:
+                text += "\nFINAL ANSWER: 1"
+        return ModelReply(text)
+
+
+def _prompt_tokens(request: ModelRequest) -> int:
+    characters = len(request.system) + sum(len(message.text) for message in request.messages)
+    return characters // CHARACTERS_A_TOKEN
+
+
+def plan_cost(
+    instrument: Instrument,
+    needs: Needs,
+    prices: Mapping[str, Price],
+    study_file: StudyFile,
+    *,
+    replicates: int | None = None,
+    at_once: int = 256,
+    assumptions: Assumptions | None = None,
+) -> CostPlan:
+    """Return calls, tokens, dollars and hours per base and role.
+
+    Raises
+    ------
+    ConfigurationProblem
+        A base or judge that is not known.
+    """
+    assumed = assumptions or Assumptions()
+    times = instrument.study.protocol.replicates if replicates is None else replicates
+    roles: list[RoleCost] = []
+    session_seconds: list[float] = []
+    for base in needs.bases:
+        tallies: dict[str, _Tally] = defaultdict(_Tally)
+        sessions: list[Session] = []
+        for condition in [name for of, name in needs.cells if of == base] or sorted(POLICIES):
+            counted = tallies if (base, condition) in needs.cells else defaultdict(_Tally)
+            sessions.append(_one_session(instrument, base, condition, _PaddedCast(assumed, counted, times)))
+            if counted is tallies:
+                session_seconds += [len(sessions[-1].calls) * assumed.seconds] * times
+        routes = {"student": student_route(instrument), "tutor": base_route(instrument, base)}
+        roles += [
+            _role_cost(base, role, routes[role], tally, prices, study_file, assumed) for role, tally in tallies.items()
+        ]
+        for of, judge, rubric in needs.ratings:
+            if of == base:
+                tally = _rating_tally(instrument, sessions, judge, rubric, assumed, times)
+                route = judge_route(instrument, judge)
+                roles.append(_role_cost(base, f"judge {judge}, {rubric}", route, tally, prices, study_file, assumed))
+    hours = _wall_hours(roles, session_seconds, at_once)
+    return CostPlan(tuple(roles), hours, assumed)
+
+
+def _one_session(instrument: Instrument, base: str, condition: str, cast: _PaddedCast) -> Session:
+    student, tutor = student_route(instrument), base_route(instrument, base)
+    plan = EpisodePlan(instrument, base, condition, 0, POLICIES.get(condition), student, tutor)
+    header = SessionHeader(
+        base=base,
+        condition=condition,
+        replicate=0,
+        seed=plan.seed,
+        provenance="simulated",
+        instrument=instrument.sha256,
+        producer="plan",
+    )
+    return Session(header=header, calls=tuple(collect_calls(plan, cast)))
+
+
+def _rating_tally(
+    instrument: Instrument, sessions: Sequence[Session], judge: str, rubric: str, assumed: Assumptions, times: int
+) -> _Tally:
+    tally = _Tally()
+    for session in sessions:
+        for request, _ in rating_requests(instrument, session, rubric, judge_route(instrument, judge)):
+            tally.add(_prompt_tokens(request), assumed.reply_tokens["judge"], times)
+    return tally
+
+
+def _role_cost(
+    base: str,
+    role: str,
+    route: Route,
+    tally: _Tally,
+    prices: Mapping[str, Price],
+    study_file: StudyFile,
+    assumed: Assumptions,
+) -> RoleCost:
+    price = price_of(route, prices)
+    settings = study_file.route_settings(route.provider, route.model)
+    dollars = None
+    if price is not None:
+        dollars = (tally.input_tokens * price.input + tally.output_tokens * price.output) / MILLION
+    return RoleCost(
+        base=base,
+        role=role,
+        route=route,
+        calls=tally.calls,
+        input_tokens=tally.input_tokens,
+        output_tokens=tally.output_tokens,
+        largest_request=tally.largest,
+        dollars=dollars,
+        hours=_route_hours(tally, settings, assumed),
+        exceeds=_exceeded(tally, route, settings),
+    )
+
+
+def _route_hours(tally: _Tally, settings: RouteSettings, assumed: Assumptions) -> float:
+    """Return the hours a route needs at least: by its concurrency, requests and tokens a minute."""
+    minutes = [tally.calls * assumed.seconds / settings.concurrency / 60]
+    if settings.requests_per_minute is not None:
+        minutes.append(tally.calls / settings.requests_per_minute)
+    if settings.tokens_per_minute is not None:
+        minutes.append((tally.input_tokens + tally.output_tokens) / settings.tokens_per_minute)
+    return max(minutes) / 60
+
+
+def _exceeded(tally: _Tally, route: Route, settings: RouteSettings) -> str | None:
+    completion = route.sampling.max_tokens if route.sampling else 0
+    largest = tally.largest + completion
+    if settings.tokens_per_minute is not None and largest > settings.tokens_per_minute:
+        return f"the largest request and its cap ({largest} tokens) exceed {settings.tokens_per_minute:.0f} a minute"
+    return None
+
+
+def _wall_hours(roles: Sequence[RoleCost], session_seconds: Sequence[float], at_once: int) -> float:
+    """Return the wall time: no less than the longest session, than all sessions side by side, than any route."""
+    by_route: dict[str, float] = defaultdict(float)
+    for role in roles:
+        by_route[f"{role.route.provider}/{role.route.model}"] += role.hours
+    longest = max(session_seconds, default=0.0)
+    side_by_side = sum(session_seconds) / at_once
+    return max(longest / 3600, side_by_side / 3600, *by_route.values(), 0.0)
