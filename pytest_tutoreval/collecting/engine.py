@@ -14,7 +14,7 @@ from pytest_tutoreval.errors import BrokenSession, TutorEvalError
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.records.call import Call
 from pytest_tutoreval.records.session import SessionHeader, SessionKey
-from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere
+from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere, JobQueue
 from pytest_tutoreval.store.sessions import header_line, session_path
 
 __all__ = ["Collected", "Collection", "SessionJob", "collect_session", "collect_sessions"]
@@ -23,7 +23,6 @@ Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
 Fate = Literal["finished", "found finished", "unfinished"]
 
 LOCKS = ".locks"
-_LOOK_AGAIN = 0.25
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,7 @@ async def collect_sessions(
     at_once: int = 256,
     deadline: float | None = None,
     sync: Callable[[int], None] = os.fsync,
+    stopping: Callable[[], bool] = lambda: False,
     ended: Callable[[Collected], None] = lambda _: None,
 ) -> Collection:
     """Collect what is missing and return what became of it. One session's failure stops no other.
@@ -86,14 +86,21 @@ async def collect_sessions(
     ----------
     at_once : sessions open together; memory is bounded by it, not by the number of jobs
     deadline : seconds one session may take in this run; then it is left unfinished, to be resumed
+    stopping : whether to wait no longer for sessions that another process holds
     ended : hears of each session as it ends
     """
     collection = Collection()
-    queue = iter(jobs)
+    queue = JobQueue(jobs)
 
     async def work() -> None:
-        for job in queue:
-            collected = await _collect_within(job, folder, ask, deadline, sync)
+        while (job := queue.take()) is not None:
+            try:
+                collected = await _collect_within(job, folder, ask, deadline, sync)
+            except HeldElsewhere as exc:
+                if not stopping():
+                    await queue.put_back(job)
+                    continue
+                collected = Collected(job.key, "unfinished", reason=str(exc))
             collection.add(collected)
             ended(collected)
 
@@ -108,12 +115,9 @@ async def _collect_within(
 ) -> Collected:
     try:
         async with asyncio.timeout(deadline):
-            while True:
-                try:
-                    return await collect_session(job, folder, ask, sync=sync)
-                except HeldElsewhere:
-                    # The other process finishes it, or dies and leaves it to us.
-                    await asyncio.sleep(_LOOK_AGAIN)
+            return await collect_session(job, folder, ask, sync=sync)
+    except HeldElsewhere:
+        raise
     except TimeoutError:
         return Collected(job.key, "unfinished", reason=f"not finished within its deadline of {deadline} s")
     except TutorEvalError as exc:
@@ -140,7 +144,7 @@ async def collect_session(
             return Collected(job.key, "found finished")
         recorded = [_recorded_call(path, number, fields) for number, fields in enumerate(file.lines, start=1)]
         total = await _play(job, path, recorded, ask, file)
-        await asyncio.to_thread(file.append, {"end": True, "n_calls": total})
+        await file.keep({"end": True, "n_calls": total})
         return Collected(job.key, "finished", n_calls=total - len(recorded), resumed=len(recorded))
 
 
@@ -161,7 +165,7 @@ async def _play(job: SessionJob, path: Path, recorded: list[Call], ask: Ask, fil
         while True:
             reply = await ask(request)
             seq += 1
-            await asyncio.to_thread(file.append, record_call(seq, request, reply).compact())
+            await file.keep(record_call(seq, request, reply).compact())
             request = running.send(reply)
     except StopIteration:
         return seq

@@ -22,11 +22,12 @@ class BlindingCheck:
 
     def __init__(self, instrument: Instrument, session: Session) -> None:
         self._instrument = instrument
-        visible: dict[str, list[str]] = {}
+        visible: dict[str, list[tuple[str, int | None]]] = {}
         for call in session.calls:
             if call.role != "tracker":
                 speaker = "Student" if call.role == "student" else "Tutor"
-                visible.setdefault(call.problem, []).append(f"{speaker}: {call.text.strip()}")
+                said = f"{speaker}: {call.text.strip()}", call.turn
+                visible.setdefault(call.problem, []).append(said)
         self._visible = visible
         self._where = str(session.key)
 
@@ -53,12 +54,14 @@ class BlindingCheck:
 
     def _only_visible(self, request: ModelRequest, dialogue: str) -> None:
         left = dialogue
-        for said in self._visible.get(request.site.problem, []):
-            if left == said:
-                return
+        for said, turn in self._visible.get(request.site.problem, []):
+            if turn is not None and turn == request.site.turn:
+                if left == said:
+                    return
+                break
             if left.startswith(f"{said}\n\n"):
                 left = left[len(said) + 2 :]
-        raise self._broken(request, f"it holds text nobody said: {left[:80]!r}")
+        raise self._broken(request, f"it holds text nobody said up to the rated turn: {left[:80]!r}")
 
     def _broken(self, request: ModelRequest, problem: str) -> BlindingBroken:
         site = request.site

@@ -16,7 +16,7 @@ from pytest_tutoreval.judging.rating import rating_requests, record_rating
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.records.rating import Rating, RatingHeader
 from pytest_tutoreval.records.session import Session, SessionKey
-from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere
+from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere, JobQueue
 from pytest_tutoreval.store.ratings import ratings_path
 
 __all__ = ["Judged", "Judging", "RatingJob", "judge_session", "judge_sessions"]
@@ -24,7 +24,6 @@ __all__ = ["Judged", "Judging", "RatingJob", "judge_session", "judge_sessions"]
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
 
 LOCKS = ".locks"
-_LOOK_AGAIN = 0.25
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,11 @@ class Judged:
     second_tries: int = 0
     reason: str | None = None
 
+    @property
+    def path(self) -> str:
+        """Where its file stands in the corpus."""
+        return ratings_path(self.job.header.judge, self.job.header.rubric, self.job.key)
+
 
 @dataclass
 class Judging:
@@ -70,11 +74,10 @@ class Judging:
         self.found += judged.found
         self.unusable += judged.unusable
         self.second_tries += judged.second_tries
-        path = ratings_path(judged.job.header.judge, judged.job.header.rubric, judged.job.key)
         if judged.reason is None:
-            self.complete.append(path)
+            self.complete.append(judged.path)
         else:
-            self.incomplete[path] = judged.reason
+            self.incomplete[judged.path] = judged.reason
 
 
 async def judge_sessions(
@@ -85,15 +88,24 @@ async def judge_sessions(
     *,
     at_once: int = 32,
     sync: Callable[[int], None] = os.fsync,
+    stopping: Callable[[], bool] = lambda: False,
     ended: Callable[[Judged], None] = lambda _: None,
 ) -> Judging:
     """Rate what is missing and return what became of it. One job's failure stops no other."""
     judging = Judging()
-    queue = iter(jobs)
+    queue = JobQueue(jobs)
 
     async def work() -> None:
-        for job in queue:
-            judged = await _judge_patiently(instrument, job, folder, ask, sync)
+        while (job := queue.take()) is not None:
+            try:
+                judged = await judge_session(instrument, job, folder, ask, sync=sync)
+            except HeldElsewhere as exc:
+                if not stopping():
+                    await queue.put_back(job)
+                    continue
+                judged = Judged(job, reason=str(exc))
+            except TutorEvalError as exc:
+                judged = Judged(job, reason=str(exc))
             judging.add(judged)
             ended(judged)
 
@@ -101,19 +113,6 @@ async def judge_sessions(
         for _ in range(at_once):
             group.create_task(work())
     return judging
-
-
-async def _judge_patiently(
-    instrument: Instrument, job: RatingJob, folder: Path, ask: Ask, sync: Callable[[int], None]
-) -> Judged:
-    try:
-        while True:
-            try:
-                return await judge_session(instrument, job, folder, ask, sync=sync)
-            except HeldElsewhere:
-                await asyncio.sleep(_LOOK_AGAIN)
-    except TutorEvalError as exc:
-        return Judged(job, reason=str(exc))
 
 
 async def judge_session(
@@ -165,7 +164,7 @@ async def _rate_all(
         try:
             rating = await _rate(request, dialogue, second_tries, ask)
             async with writing:
-                await asyncio.to_thread(file.append, rating.compact())
+                await file.keep(rating.compact())
         except TutorEvalError as exc:
             failures.append(str(exc))
         else:

@@ -131,12 +131,22 @@ def _pinned(route: Route, who: str) -> Route:
 def routes_of(instrument: Instrument, needs: Needs) -> dict[str, Route]:
     """Return every route a run will use, by role, so that all can be checked before the first call."""
     routes: dict[str, Route] = {}
+    _check_names(instrument, needs)
     if needs.cells:
         routes["student"] = student_route(instrument)
     for base, condition in needs.cells:
         if condition != UNTUTORED:
             routes[f"tutor {base}"] = base_route(instrument, base)
     return routes | {f"judge {judge}": judge_route(instrument, judge) for judge in needs.judges}
+
+
+def _check_names(instrument: Instrument, needs: Needs) -> None:
+    for kind, named, known in (
+        ("condition", needs.conditions, (*POLICIES, UNTUTORED)),
+        ("rubric", dict.fromkeys(rubric for *_, rubric in needs.ratings), instrument.study.rubrics),
+    ):
+        if unknown := [name for name in named if name not in known]:
+            raise ConfigurationProblem(f"{kind} {', '.join(unknown)} is not known (known: {', '.join(known)})")
 
 
 def same_family(instrument: Instrument, needs: Needs) -> list[str]:
@@ -162,9 +172,6 @@ def session_jobs(instrument: Instrument, keys: Iterable[SessionKey]) -> Iterator
     for key in keys:
         tutor = base_route(instrument, key.base)
         policy = POLICIES.get(key.condition)
-        if policy is None and key.condition != UNTUTORED:
-            known = ", ".join((*POLICIES, UNTUTORED))
-            raise ConfigurationProblem(f"condition {key.condition!r} is not known (known: {known})")
         plan = EpisodePlan(instrument, key.base, key.condition, key.replicate, policy, student, tutor)
         header = SessionHeader(
             base=key.base,

@@ -1,5 +1,6 @@
 """A live run from end to end: declare the corpus, collect, judge, seal, and leave a ledger of what it cost."""
 
+import asyncio
 import os
 import time
 from collections import Counter
@@ -11,7 +12,7 @@ from pathlib import Path
 from pytest_tutoreval.collecting.engine import Collected, Collection, collect_sessions
 from pytest_tutoreval.collecting.preflight import Preflight, run_preflight
 from pytest_tutoreval.frozen import Instrument
-from pytest_tutoreval.judging.engine import Judging, judge_sessions
+from pytest_tutoreval.judging.engine import Judged, Judging, judge_sessions
 from pytest_tutoreval.live.gates import keep_gates, refuse_after_failed_gate
 from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
 from pytest_tutoreval.live.jobs import (
@@ -60,7 +61,7 @@ class LiveRun:
     at_once: int = 256
     session_deadline: float | None = None
     replicates: tuple[int, ...] | None = None
-    environ: Mapping[str, str] | None = None
+    environ: Mapping[str, str] | None = field(default=None, repr=False)
     answerer: OpenRoute | None = None
     sync: Callable[[int], None] = os.fsync
 
@@ -150,6 +151,10 @@ async def _run(run: LiveRun, progress: Progress, said: Callable[[str], None]) ->
             with stopping_gracefully(desk.stop, said=said):
                 await _collect(run, desk, progress, outcome)
                 await _judge(run, desk, progress, outcome)
+        except asyncio.CancelledError:
+            if not desk.stop.requested:
+                raise
+            # The second signal: what was completed is counted and on disk.
         finally:
             keep_reasons(run.folder, outcome.collection.unfinished)
             outcome.stopped = desk.stop.requested
@@ -213,24 +218,28 @@ async def _collect(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOu
     keys = run.session_keys()
     progress.sessions_due = len(keys)
     finished: list[str] = []
+    found: list[str] = []
 
     def ended(collected: Collected) -> None:
+        # Counted as they end, so that a cancelled run has its counts too.
+        outcome.collection.add(collected)
         progress.session_ended()
-        if collected.fate == "finished":
-            finished.append(session_path(collected.key))
+        if collected.fate != "unfinished":
+            (finished if collected.fate == "finished" else found).append(session_path(collected.key))
 
     try:
-        outcome.collection = await collect_sessions(
+        await collect_sessions(
             session_jobs(run.instrument, keys),
             run.folder,
             desk.ask,
             at_once=run.at_once,
             deadline=run.session_deadline,
             sync=run.sync,
+            stopping=lambda: desk.stop.requested,
             ended=ended,
         )
     finally:
-        seal_files(run.folder, finished)
+        seal_files(run.folder, finished, found=found)
 
 
 async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutcome) -> None:
@@ -239,15 +248,26 @@ async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutc
     corpus = open_corpus(run.folder, instrument=run.instrument.sha256)
     keys = [key for key in _rated_keys(run, corpus) if key not in outcome.collection.unfinished]
     progress.ratings_due = sum(1 for _ in rating_jobs(run.instrument, corpus, run.needs, keys))
-    outcome.judging = await judge_sessions(
-        run.instrument,
-        rating_jobs(run.instrument, corpus, run.needs, keys),
-        run.folder,
-        desk.ask,
-        sync=run.sync,
-        ended=lambda _: progress.file_ended(),
-    )
-    seal_files(run.folder, outcome.judging.complete)
+    rated: list[str] = []
+
+    def ended(judged: Judged) -> None:
+        outcome.judging.add(judged)
+        progress.file_ended()
+        if judged.given and judged.reason is None:
+            rated.append(judged.path)
+
+    try:
+        await judge_sessions(
+            run.instrument,
+            rating_jobs(run.instrument, corpus, run.needs, keys),
+            run.folder,
+            desk.ask,
+            sync=run.sync,
+            stopping=lambda: desk.stop.requested,
+            ended=ended,
+        )
+    finally:
+        seal_files(run.folder, rated, found=outcome.judging.complete)
 
 
 def _rated_keys(run: LiveRun, corpus: Corpus) -> Iterator[SessionKey]:

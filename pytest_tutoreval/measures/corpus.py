@@ -208,17 +208,19 @@ def _scores_from_tables(tables: BaseTables, cell: Cell, condition: str, judge: s
         for row in tables.session_scores
         if (row.judge, row.rubric, row.condition) == (judge, rubric, condition)
     }
-    differing = 0
+    differing, gap = 0, 0.0
     for replicate in cell.sessions:
         turns = cell.turns[replicate]
         unrated = [turn.id for turn in turns if turn.id not in scores.turns]
         scores.missing += [f"turn {turn}: no {rubric} score by {judge} in the tables" for turn in unrated]
         exact = session_score(scores.turns[turn.id].value for turn in turns if turn.id in scores.turns)
-        scores.sessions[replicate] = released.get(replicate, exact)
-        differing += replicate in released and released[replicate] != exact
+        mean = scores.sessions[replicate] = released.get(replicate, exact)
+        differing += mean != exact
+        if mean is not None and exact is not None:
+            gap = max(gap, abs(mean - exact))
     if differing:
         scores.notes.append(
-            f"{condition}: the released {rubric} means of {differing} sessions differ from exact sums in their "
-            "last bits; the released ones are used, and ties may rest on that"
+            f"{condition}: the released {rubric} means of {differing} sessions differ from exact sums (by at most "
+            f"{gap:.1g}); the released ones are used, and ties may rest on that"
         )
     return scores

@@ -1,5 +1,6 @@
 """Where calls of a live run are asked: stop, purse and route clients behind one coroutine."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,6 +12,10 @@ from pytest_tutoreval.records.attempt import FailedAttempt
 from pytest_tutoreval.records.session import Route
 
 __all__ = ["Answerer", "Desk", "Stop", "Stopped"]
+
+
+# A model may have answered before these were noticed: such an attempt is counted as if it had cost all it could.
+_POSSIBLY_BILLED = ("timeout", "connection", "malformed", "wrong_provider")
 
 
 class Stopped(TutorEvalError):
@@ -51,6 +56,7 @@ class Desk:
         self.purse, self.stop = purse, stop
         self._open_route, self._done, self._failed = open_route, done, failed
         self._answerers: dict[Route, Answerer] = {}
+        self._settled = asyncio.Event()
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Return the reply to a request.
@@ -62,24 +68,37 @@ class Desk:
         CallFailed
             The route gave up on the call; its attempts are in the error.
         """
-        if self.stop.requested:
-            raise Stopped("the run was asked to stop; run again to resume")
         answerer = self._answerers.get(request.route)
         if answerer is None:
             answerer = self._answerers[request.route] = self._open_route(request.route)
-        reserved = self.purse.reserve(request)
+        reserved = await self._reserve(request)
         try:
             reply = await answerer.complete(request)
         except BaseException as exc:
             failures: tuple[FailedAttempt, ...] = getattr(exc, "failures", ())
-            billed = any(failure.kind == "timeout" for failure in failures)
+            billed = sum(failure.kind == "timeout" for failure in failures) + isinstance(exc, asyncio.CancelledError)
             self.purse.forfeit(request, reserved, failed_attempts=len(failures), billed=billed)
+            self._wake()
             if isinstance(exc, TutorEvalError):
                 self._failed(_where(request), failures, str(exc))
             raise
         self.purse.settle(request, reserved, reply)
+        self._wake()
         self._done(request, reply)
         return reply
+
+    async def _reserve(self, request: ModelRequest) -> float:
+        """Return what is put aside for a call. It costs less in the end, so another may wait for the difference."""
+        while True:
+            if self.stop.requested:
+                raise Stopped("the run was asked to stop; run again to resume")
+            if (reserved := self.purse.reserve(request)) is not None:
+                return reserved
+            await self._settled.wait()
+
+    def _wake(self) -> None:
+        self._settled.set()
+        self._settled = asyncio.Event()
 
 
 def _where(request: ModelRequest) -> str:

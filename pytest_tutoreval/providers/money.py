@@ -16,8 +16,10 @@ __all__ = ["BudgetSpent", "Purse", "Spending", "UnknownPrice", "price_of", "read
 
 MILLION = 1_000_000
 
-# Prompts are estimated from their length on the safe side; English text is near 4 characters a token.
-_CHARACTERS_A_TOKEN = 3
+# Prompts are estimated from their length on the safe side: English text is near 4 bytes a token, and a message's
+# framing costs a few more.
+_BYTES_A_TOKEN = 3
+_FRAMING_TOKENS = 16
 
 
 class UnknownPrice(TutorEvalError):
@@ -55,7 +57,8 @@ class Purse:
     """Pays every call of a run, over all routes.
 
     A call reserves what it could cost at most before it is sent, so calls in flight can never exceed the budget
-    together. `budget` is in dollars; None is no cap. Zero pays for nothing.
+    together; an attempt that timed out counts in full, since it may be billed. `budget` is in dollars; None is no cap.
+    Zero pays for nothing.
     """
 
     prices: Mapping[str, Price]
@@ -64,8 +67,14 @@ class Purse:
     reserved: float = 0.0
     routes: dict[str, Spending] = field(default_factory=dict)
 
-    def reserve(self, request: ModelRequest) -> float:
-        """Return the dollars put aside for a call. Raises UnknownPrice or BudgetSpent, both before anything is sent."""
+    def reserve(self, request: ModelRequest) -> float | None:
+        """Return the dollars put aside for a call, or None where that must wait for calls in flight to be settled.
+
+        Raises
+        ------
+        UnknownPrice, BudgetSpent
+            Before anything is sent.
+        """
         price = price_of(request.route, self.prices)
         if price is None:
             if self.budget is not None:
@@ -74,14 +83,17 @@ class Purse:
                     f"{self.budget:.2f} dollars; add it to the price file, or run without a budget"
                 )
             return 0.0
-        characters = len(request.system) + sum(len(message.text) for message in request.messages)
+        texts = [request.system, *(message.text for message in request.messages)]
+        prompt = sum(len(text.encode("utf-8", "replace")) / _BYTES_A_TOKEN + _FRAMING_TOKENS for text in texts)
         completion = request.route.sampling.max_tokens if request.route.sampling else 0
-        most = (characters / _CHARACTERS_A_TOKEN * price.input + completion * price.output) / MILLION
-        if self.budget is not None and self.spent + self.reserved + most > self.budget:
+        most = (prompt * price.input + completion * price.output) / MILLION
+        if self.budget is not None and self.spent + most > self.budget:
             raise BudgetSpent(
-                f"the budget of {self.budget:.2f} dollars is reached: {self.spent:.4f} spent, {self.reserved:.4f} in "
-                f"flight, the next call could cost {most:.4f}; raise it to resume"
+                f"the budget of {self.budget:.2f} dollars is reached: {self.spent:.4f} spent, the next call could cost "
+                f"{most:.4f}; raise it to resume"
             )
+        if self.budget is not None and self.spent + self.reserved + most > self.budget:
+            return None
         self.reserved += most
         return most
 
@@ -98,20 +110,20 @@ class Purse:
             spending.dollars = None
             return None
         cost = (reply.input_tokens * price.input + reply.output_tokens * price.output) / MILLION
+        cost += reserved * sum(failure.kind == "timeout" for failure in reply.failures)
         self.spent += cost
         if spending.dollars is not None:
             spending.dollars += cost
         return cost
 
-    def forfeit(self, request: ModelRequest, reserved: float, *, failed_attempts: int, billed: bool) -> None:
-        """Release the reserve of a failed call; one that may have been billed (a read timed out) counts in full."""
+    def forfeit(self, request: ModelRequest, reserved: float, *, failed_attempts: int, billed: int) -> None:
+        """Release the reserve of a failed call; each attempt that may have been `billed` counts in full."""
         self.reserved -= reserved
         spending = self._spending(request.route)
         spending.failed_attempts += failed_attempts
-        if billed:
-            self.spent += reserved
-            if spending.dollars is not None:
-                spending.dollars += reserved
+        self.spent += billed * reserved
+        if spending.dollars is not None:
+            spending.dollars += billed * reserved
 
     def _spending(self, route: Route) -> Spending:
         return self.routes.setdefault(f"{route.provider}/{route.model}", Spending())

@@ -1,17 +1,23 @@
 """Files that grow while a run is paid for: taken up where they were left, by one writer at a time."""
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from filelock import FileLock, Timeout
 
 from pytest_tutoreval.errors import CorpusError
 from pytest_tutoreval.store.lines import LineFileError, LineWriter, parse_lines
 
-__all__ = ["GrowingFile", "HeldElsewhere"]
+__all__ = ["GrowingFile", "HeldElsewhere", "JobQueue"]
+
+Job = TypeVar("Job")
+
+_LOOK_AGAIN = 0.25
 
 
 class HeldElsewhere(CorpusError):
@@ -74,12 +80,28 @@ class GrowingFile:
                 os.truncate(self.path, len(whole))
             self._writer = LineWriter(self.path, sync=self._sync)
             if not lines:
-                self._writer.append(header)
+                self._begin(header)
         except LineFileError as exc:
             raise CorpusError(f"{self.path}: {exc}") from exc
         except OSError as exc:
             raise _unwritable(self.path, exc) from exc
         return lines[1:]
+
+    def _begin(self, header: dict[str, Any]) -> None:
+        try:
+            self._writer.append(header)
+        except BaseException:
+            self._writer.close()
+            raise
+
+    async def keep(self, fields: dict[str, Any]) -> None:
+        """Append in a thread, since disks are slow. A cancellation waits for it: what was paid for is kept whole."""
+        writing = asyncio.ensure_future(asyncio.to_thread(self.append, fields))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait([writing])
+            raise
 
     def append(self, fields: dict[str, Any]) -> None:
         """Write one line; it is on disk when this returns."""
@@ -96,6 +118,30 @@ class GrowingFile:
     ) -> None:
         self._writer.close()
         self._lock.release()
+
+
+class JobQueue(Generic[Job]):
+    """Jobs in their order, each taken once; one whose file is held elsewhere comes round again after all others.
+
+    So two processes on one corpus divide the work, whatever the number each has open at once.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._fresh, self._held = iter(jobs), deque[Job]()
+        self._has_fresh = True
+
+    def take(self) -> Job | None:
+        """Return the next job, or None where nothing is left to take."""
+        for job in self._fresh:
+            return job
+        self._has_fresh = False
+        return self._held.popleft() if self._held else None
+
+    async def put_back(self, job: Job) -> None:
+        """Leave a held job for later. The other process finishes it, or dies and leaves it to us."""
+        self._held.append(job)
+        if not self._has_fresh:
+            await asyncio.sleep(_LOOK_AGAIN)
 
 
 def _unwritable(path: Path, error: OSError) -> CorpusError:

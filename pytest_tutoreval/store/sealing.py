@@ -53,11 +53,20 @@ def declare_corpus(folder: Path, manifest: CorpusManifest) -> CorpusManifest:
         return _write_manifest(folder, there.model_copy(update=merged))
 
 
-def seal_files(folder: Path, names: Iterable[str]) -> CorpusManifest:
-    """Add the digests of files that are finished to the manifest; safe beside another process that does the same."""
+def seal_files(folder: Path, names: Iterable[str], *, found: Iterable[str] = ()) -> CorpusManifest:
+    """Add the digests of files that are finished to the manifest; safe beside another process that does the same.
+
+    `found` were finished before this run: one without a seal, since its run was killed, gets it now; a seal that is
+    there stands, or a file that was changed since would be vouched for.
+    """
     digests = {name: file_digest((folder / name).read_bytes()) for name in names}
     with _manifest_lock(folder):
         manifest = open_corpus(folder).manifest
+        digests |= {
+            name: file_digest((folder / name).read_bytes())
+            for name in found
+            if name not in manifest.files and name not in digests
+        }
         files = dict(sorted({**manifest.files, **digests}.items()))
         return _write_manifest(folder, manifest.model_copy(update={"files": files}))
 

@@ -150,7 +150,11 @@ def test_phrase_form_is_normalised_like_the_turn() -> None:
     assert forms(solution=["  Answer is:  Twelve! "]).leak("the answer is twelve")
 
 
-def test_numeric_form_is_only_trimmed_and_lower_cased() -> None:
+def test_numeric_form_is_trimmed_and_lower_cased() -> None:
+    assert forms(" 12L\n").leak("12L")
+
+
+def test_numeric_form_is_not_normalised_further() -> None:
     assert not forms("1,200").leak("1,200")
 
 

@@ -195,6 +195,15 @@ def test_ratings_beside_stale_ones_are_used(shelf: Shelf) -> None:
     assert (scores.sessions, scores.missing) == ({0: 4.0}, [])
 
 
+def test_rating_file_that_cannot_be_read_is_named(shelf: Shelf) -> None:
+    session = a_session(said=TWO_TURNS)
+    ratings = rated(session, [4] * 6)
+    shelf.add(session, [*ratings, ratings[0]])
+    scores = shelf.measures().scores("sonnet", "conv", "opus", "helpfulness")
+    assert len(scores.missing) == 1
+    assert "stands twice" in scores.missing[0]
+
+
 def test_ratings_beyond_the_window_are_ignored(shelf: Shelf) -> None:
     session = a_session(said=TWO_TURNS)
     ratings = rated(session, [4] * 6)

@@ -161,6 +161,13 @@ def test_accuracy_is_the_share_of_its_phase(phase: str) -> None:
     assert shares == {name: 1 / 3 if name == phase else 1.0 for name in shares}
 
 
+def test_accuracy_of_a_phase_with_an_item_left_out_is_undefined() -> None:
+    whole = a_session()
+    cut = whole.model_copy(update={"calls": tuple(call for call in whole.calls if call.problem != "delayed-2")})
+    row = measured(cut).row
+    assert (row.accuracy_immediate, row.accuracy_delayed) == (1.0, None)
+
+
 def test_interference_enters_no_accuracy() -> None:
     row = measured(a_session(said={"interfere-1": ["FINAL ANSWER: 1"]})).row
     assert (row.accuracy_immediate, row.accuracy_delayed, row.accuracy_transfer) == (1.0, 1.0, 1.0)

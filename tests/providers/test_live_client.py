@@ -206,7 +206,7 @@ def test_routes_may_share_a_gate() -> None:
 )
 def test_a_minutes_worth_passes_at_once_and_the_rest_waits(limits: RouteLimits, tokens: int) -> None:
     async def story() -> list[float]:
-        gate, began, times = Gate(limits, period=0.2), time.monotonic(), []
+        gate, began, times = Gate(limits, period=0.3), time.monotonic(), []
         for _ in range(4):
             async with gate.passed(tokens):
                 times.append(time.monotonic() - began)
@@ -214,9 +214,9 @@ def test_a_minutes_worth_passes_at_once_and_the_rest_waits(limits: RouteLimits, 
 
     times = asyncio.run(story())
     n_free = 1 if tokens > 1000 else 2
-    assert times[n_free - 1] < 0.05
-    assert times[n_free] > 0.05
-    assert times[3] > 0.15
+    assert times[n_free - 1] < 0.1
+    assert times[n_free] > 0.1
+    assert times[3] > 0.25
 
 
 def test_a_call_is_estimated_with_its_cap() -> None:

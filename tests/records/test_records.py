@@ -225,6 +225,16 @@ def test_every_rubric_asks_for_an_overall_last() -> None:
     assert {fields[-1] for fields in RUBRIC_FIELDS.values()} == {"overall"}
 
 
+def test_bases_and_judges_are_found_by_id() -> None:
+    study = load_instrument().study
+    assert (study.base("gpt"), study.judge("sol")) == (study.bases[1], study.judges[1])
+
+
+def test_unknown_base_and_judge_are_none() -> None:
+    study = load_instrument().study
+    assert (study.base("sol"), study.judge("gpt")) == (None, None)
+
+
 def test_study_parses_from_its_own_fields() -> None:
     study = load_instrument().study
     assert Study.parse(study.compact()) == study

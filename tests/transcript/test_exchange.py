@@ -6,7 +6,7 @@ from pytest_tutoreval.frozen import load_instrument
 from pytest_tutoreval.records import Call, Session
 from pytest_tutoreval.transcript import StudentTurn, protocol_breach, read_transcript
 from pytest_tutoreval.transcript.exchange import Probe, read_exchange, read_probe
-from tests.builders import a_header, a_session, a_student_turn, a_tracker_call, a_tutor_turn
+from tests.builders import a_call, a_header, a_session, a_student_turn, a_tracker_call, a_tutor_turn
 
 PROBLEMS = load_instrument().problems
 
@@ -53,6 +53,10 @@ def test_last_of_two_responders_is_what_was_shown() -> None:
 
 def test_tracker_without_a_responder_is_no_visible_turn() -> None:
     assert read_exchange("train-1", [a_tracker_call(1)]).tutor == ()
+
+
+def test_tutor_call_without_a_turn_number_is_no_visible_turn() -> None:
+    assert read_exchange("train-1", [a_call(1, role="tutor")]).tutor == ()
 
 
 def test_tutor_turns_come_in_sequence_order() -> None:
