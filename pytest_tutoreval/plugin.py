@@ -235,17 +235,22 @@ def _row_of(item: pytest.Item, marker: pytest.Mark, report: pytest.TestReport) -
     if report.passed:
         return item.stash.get(_ROW, None) if report.when == "call" else None
     params = _params(item)
-    reason = _skip_reason(report) if report.skipped else report.longreprtext.strip().rpartition("\n")[2]
-    if report.when != "setup" and not report.skipped:
-        reason = f"the test failed at {report.when}: {reason}"
-    elif not report.skipped:
-        reason = report.longreprtext.strip()
+    reason = _skip_reason(report) if report.skipped else _failure_reason(report)
     return {
         "claim": marker.args[0],
         "base": params.get("base", "-"),
         "judge": params.get("judge"),
         "reason": reason or "no reason given",
     }
+
+
+def _failure_reason(report: pytest.TestReport) -> str:
+    """Return why a claim was not evaluable, or, where something else broke, where and the first line of its error."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    message = crash.message if crash else f"Failed: {report.longreprtext.strip()}"
+    if report.when == "setup" and message.startswith("Failed: "):
+        return report.longreprtext.strip()
+    return f"the test failed at {report.when}: {message.removeprefix('Failed: ').partition(chr(10))[0]}"
 
 
 def _skip_reason(report: pytest.TestReport) -> str:

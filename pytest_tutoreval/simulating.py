@@ -30,7 +30,7 @@ from pytest_tutoreval.records.rating import Rating, RatingHeader
 from pytest_tutoreval.records.session import Route, Session, SessionHeader
 from pytest_tutoreval.records.study import Sampling
 from pytest_tutoreval.store import open_corpus, seal_corpus, write_ratings, write_session
-from pytest_tutoreval.store.corpus import MANIFEST
+from pytest_tutoreval.store.corpus import DATA_FOLDERS, MANIFEST
 from pytest_tutoreval.store.validation import first_problem
 
 __all__ = ["SimulatedClock", "simulate_corpus", "simulate_ratings", "simulate_session"]
@@ -116,7 +116,7 @@ def simulate_corpus(
     scripts, judge_scripts : what each base's cast and each judge does, by name
     replicates : replicate numbers; None for all that are registered
     replace_existing : throw away a simulated corpus that is already there; never anything else
-    done : called with each base and judge once it is written
+    done : called with each base once it is written
 
     Raises
     ------
@@ -179,6 +179,9 @@ def _make_room(target: Path, replace_existing: bool) -> None:
         raise CorpusError(f"{target}: not empty; give a new folder, or --force to replace a simulated corpus")
     if not (target / MANIFEST).is_file() or open_corpus(target).manifest.provenance != "simulated":
         raise CorpusError(f"{target}: not a simulated corpus, so it is not replaced; give a new folder")
+    foreign = sorted(path.name for path in target.iterdir() if path.name not in (MANIFEST, *DATA_FOLDERS))
+    if foreign:
+        raise CorpusError(f"{target}: holds {', '.join(foreign)} beside the corpus, so it is not replaced; move it away")
     shutil.rmtree(target)
 
 

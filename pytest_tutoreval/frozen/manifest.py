@@ -52,9 +52,10 @@ def verify_files(folder: Path) -> str:
     digest = instrument_digest(folder)
     listed: dict[str, str] = {}
     # A byte that is no UTF-8 makes a digest or a name that fits no file, which is then named below.
-    for line in (folder / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines():
-        expected, _, name = line.partition("  ")
-        listed[name] = expected
+    for line in (folder / MANIFEST).read_text(encoding="utf-8", errors="replace").split("\n"):
+        if line:
+            expected, _, name = line.partition("  ")
+            listed[name] = expected
     found = _digests(folder)
     for name in sorted(listed.keys() | found.keys()):
         if listed.get(name) != found.get(name):

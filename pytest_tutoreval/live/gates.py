@@ -30,7 +30,7 @@ def kept_gates(folder: Path) -> dict[str, Any]:
     path = folder / FILE
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as exc:
         raise CorpusError(f"{path}: cannot be read ({exc}); run the preflight again") from exc

@@ -80,7 +80,9 @@ class LineWriter:
 
     def append(self, fields: dict[str, Any]) -> None:
         """Write one line and hand it to the disk; a line that could not be written whole is cut off again."""
-        line = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8") + b"\n"
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        # A lone surrogate has no UTF-8 form; escaped, it is JSON and comes back as it was.
+        line = text.encode("utf-8", "backslashreplace") + b"\n"
         before = os.fstat(self._file.fileno()).st_size  # tell() still counts what an earlier failure cut off
         try:
             written = self._file.write(line)

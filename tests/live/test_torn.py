@@ -106,7 +106,7 @@ def test_a_finished_session_changed_after_its_seal_is_not_sealed_again(
 ) -> None:
     shutil.copytree(whole, tmp_path / "changed")
     path = tmp_path / "changed" / SESSION
-    path.write_text(path.read_text(encoding="utf-8").replace("sure", "certain"), encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace('"text":"', '"text":"Well. ', 1), encoding="utf-8")
     before = asked_bodies(server)
     outcome = go(server, tmp_path / "changed", NEEDS, replicates=(0,))
     assert not outcome.complete

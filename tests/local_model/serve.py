@@ -25,7 +25,7 @@ def main() -> None:
 
     params = xllamacpp.CommonParams()
     params.model.path = str(model_path())
-    params.model_alias = ALIAS
+    params.model_alias = {ALIAS}
     params.n_ctx = 8192
     params.n_parallel = 1
     # One thread: more spin against each other on a small machine.

@@ -26,7 +26,7 @@ def test_verdicts_have_letters_words_and_counts_of_their_own(pytester: pytest.Py
     short, long = run(pytester, *chosen), run(pytester, *chosen, "-v")
     assert (short.ret, long.ret) == (0, 0)
     short.stdout.fnmatch_lines(["test_claims.py SNI *"])
-    short.stdout.re_match_lines([r"=+ 1 supported, 1 not supported, 1 inconclusive, 2 deselected in .*s =+"])
+    short.stdout.re_match_lines([r"=+ 2 deselected, 1 supported, 1 not supported, 1 inconclusive in .*s =+"])
     long.stdout.fnmatch_lines(
         ["*::test_p1[[]sonnet] SUPPORTED *", "*::test_p2[[]sonnet-opus] NOT SUPPORTED *", "*test_p3* INCONCLUSIVE *"]
     )
@@ -63,7 +63,7 @@ def test_errors_are_errors_everywhere_with_equal_counts(
     ("more", "body", "outcome", "reason"),
     [
         pytest.param(
-            "", 'raise RuntimeError("later")', "failure", "the test failed at call: *RuntimeError: later*", id="raises"
+            "", 'raise RuntimeError("later")', "failure", "the test failed at call: RuntimeError: later", id="raises"
         ),
         pytest.param("", "assert base == 'gpt'", "failure", "the test failed at call: *", id="asserts"),
         pytest.param(
@@ -77,7 +77,7 @@ def test_errors_are_errors_everywhere_with_equal_counts(
             "", 'pytest.skip("not today")', "skipped", "the test was skipped, and a skip decides nothing: *not today*"
         ),
         pytest.param("", 'pytest.xfail("known")', "skipped", "the test was skipped, and a skip decides nothing: *"),
-        pytest.param(", broken", "pass", "error", "*ValueError: no such thing*", id="another-fixture-breaks"),
+        pytest.param(", broken", "pass", "error", "the test failed at setup: ValueError: no such thing", id="another-fixture-breaks"),
     ],
 )
 def test_a_claim_whose_test_does_not_pass_is_not_evaluated(
@@ -143,7 +143,7 @@ def test_a_run_without_claims_writes_and_says_nothing(pytester: pytest.Pytester)
     result = run(pytester)
     assert result.ret == 0
     assert not (pytester.path / "reports").exists()
-    result.stdout.no_fnmatch_line("*claims*")
+    result.stdout.no_fnmatch_line("* claims *")
 
 
 def test_an_unjudged_corpus_gives_errors_with_their_reason_never_missing_items(

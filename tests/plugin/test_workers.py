@@ -59,7 +59,7 @@ def test_workers_that_collect_in_different_orders_decide_nothing(pytester: pytes
     )
     result = run(pytester, "--corpus", released, "-n2", fresh=True)
     assert result.ret not in (0, 5)
-    result.stdout.fnmatch_lines(["*Different tests were collected between gw0 and gw1*"])
+    result.stdout.fnmatch_lines(["*Different tests were collected between gw? and gw?.*"])
     assert not (pytester.path / "reports").exists(), "nothing ran, so nothing says complete"
 
 
