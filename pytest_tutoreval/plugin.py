@@ -149,7 +149,8 @@ def gate_reading(request: pytest.FixtureRequest) -> "GateReading":
     try:
         return _workbench(request.config).gate_reading(params["base"], params["gate"])
     except TutorEvalError as exc:
-        pytest.fail(str(exc), pytrace=False)
+        # the reason once, not again as its own cause
+        raise pytest.fail.Exception(str(exc), pytrace=False) from None
 
 
 def _find_claim(node: pytest.Item, marker: pytest.Mark) -> "tuple[Claim, Mapping[str, Claim]]":
@@ -190,7 +191,8 @@ def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
     try:
         verdict = _workbench(request.config).decide(place)
     except TutorEvalError as exc:
-        pytest.fail(str(exc), pytrace=False)
+        # the reason once, not again as its own cause
+        raise pytest.fail.Exception(str(exc), pytrace=False) from None
     request.node.stash[_ROW] = verdict.model_dump(mode="json")
     return DecidedClaim(place.claim, verdict)
 
@@ -382,6 +384,8 @@ class LiveCollector:
         session.perform_collect()
         if errors := session.testsfailed - failed:
             if not config.option.continue_on_collection_errors:
+                # Interrupted this early, pytest writes no summary of its own.
+                config.pluginmanager.get_plugin("terminalreporter").summary_errors()
                 raise session.Interrupted(f"{errors} error{'s' if errors > 1 else ''} during collection, nothing paid")
             session.testsfailed = failed
             return

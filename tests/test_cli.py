@@ -62,7 +62,9 @@ def test_a_source_that_is_not_there_is_a_usage_error(tmp_path: Path, kind: str) 
     assert "does not exist" in err
 
 
-@pytest.mark.parametrize("command", [["import", "released", "."], ["import", "calls", "."], ["simulate", "--seed", "1"]])
+@pytest.mark.parametrize(
+    "command", [["import", "released", "."], ["import", "calls", "."], ["simulate", "--seed", "1"]]
+)
 def test_a_target_that_is_a_file_is_a_usage_error_and_stays(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     code, _, err = run(*command, "--to", tmp_path / "mine.txt")

@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("numpy", "scipy", "pandas", "statsmodels", "pydantic", "httpx", "typer", "rich", "matplotlib", "xdist.workermanage")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "statsmodels",
+    "pydantic",
+    "httpx",
+    "typer",
+    "rich",
+    "matplotlib",
+    "xdist.workermanage",
+)
 ROOT = Path(__file__).resolve().parent.parent
 
 

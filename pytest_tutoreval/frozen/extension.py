@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from pytest_tutoreval.errors import InstrumentError
 from pytest_tutoreval.frozen.instrument import Instrument
-from pytest_tutoreval.records.study import Student
+from pytest_tutoreval.records.study import Family, Student
 from pytest_tutoreval.records.study_file import StudyFile
 
 __all__ = ["extend_instrument", "read_study_file"]
@@ -51,10 +51,20 @@ def extend_instrument(instrument: Instrument, file: StudyFile) -> Instrument:
     return replace(
         instrument,
         study=study.model_copy(
-            update={"bases": (*study.bases, *file.bases), "judges": (*study.judges, *file.judges), "student": student}
+            update={
+                "bases": (*study.bases, *file.bases),
+                "judges": (*study.judges, *file.judges),
+                "student": student,
+                "families": (*study.families, *(_added(family) for family in file.families)),
+            }
         ),
         amendments=instrument.amendments + _amendments(file, study.student),
     )
+
+
+def _added(family: Family) -> Family:
+    """Return a family of the user's own, marked as not registered by the study."""
+    return family.model_copy(update={"registered": False})
 
 
 def _amendments(file: StudyFile, registered: Student) -> tuple[str, ...]:

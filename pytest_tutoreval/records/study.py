@@ -1,13 +1,13 @@
 """The study file: what was registered about bases, conditions, judges, protocol and inference."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from pytest_tutoreval.records.base import Name, Record
 from pytest_tutoreval.records.problem import Phase
 
-__all__ = ["Base", "Inference", "Judge", "Protocol", "RegisterEntry", "Sampling", "Student", "Study"]
+__all__ = ["Base", "Family", "Inference", "Judge", "Protocol", "RegisterEntry", "Sampling", "Student", "Study"]
 
 
 class Sampling(Record):
@@ -77,6 +77,19 @@ class Inference(Record):
     minimum_pairs: int = Field(ge=2)
 
 
+class Family(Record):
+    """A Holm family of the cross-judge audit: one base-wise test each, of fixed size (definitions, section 13).
+
+    `judges` are second and first: differences are second - first. A missing member is an error, never a smaller family.
+    """
+
+    term: Literal["adjusted_slope", "judge_by_leakage", "judge_by_policy"]
+    rubric: Name
+    judges: tuple[Name, Name]
+    bases: tuple[Name, ...]
+    registered: bool = True
+
+
 class RegisterEntry(Record):
     """A line of the register: specification status or declared deviation (definitions, section 16)."""
 
@@ -99,6 +112,7 @@ class Study(Record):
     student: Student
     bases: tuple[Base, ...]
     judges: tuple[Judge, ...]
+    families: tuple[Family, ...] = ()
     register_entries: tuple[RegisterEntry, ...] = Field(alias="register")
 
     def base(self, name: str) -> Base | None:

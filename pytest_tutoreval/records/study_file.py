@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from pytest_tutoreval.records.base import Record
-from pytest_tutoreval.records.study import Base, Judge, Sampling
+from pytest_tutoreval.records.study import Base, Family, Judge, Sampling
 
 __all__ = ["Price", "RouteSettings", "StudentAmendment", "StudyFile"]
 
@@ -47,6 +47,7 @@ class StudyFile(Record):
     bases: tuple[Base, ...] = ()
     judges: tuple[Judge, ...] = ()
     student: StudentAmendment | None = None
+    families: tuple[Family, ...] = ()
     routes: dict[str, RouteSettings] = Field(default_factory=dict)
     prices: dict[str, Price] = Field(default_factory=dict)
 

@@ -120,7 +120,9 @@ def test_a_file_without_the_number_says_nothing(corpus: Path, edit: Change) -> N
 )
 def test_a_file_that_lost_a_field_is_named_with_it(corpus: Path, edit: Change, missing: str) -> None:
     change(corpus, "inference.sonnet.json", edit)
-    with pytest.raises(CorpusError, match=rf"reference/inference\.sonnet\.json: no field '{missing}' .*restore the file"):
+    with pytest.raises(
+        CorpusError, match=rf"reference/inference\.sonnet\.json: no field '{missing}' .*restore the file"
+    ):
         compared(corpus, "P1", "sonnet", None)
 
 

@@ -26,9 +26,7 @@ def test_the_verdict_does_not_depend_on_the_order_of_table_rows(released: Path, 
     def shuffle(rows: list[Row]) -> list[Row]:
         return random.Random(seed).sample(rows, len(rows))
 
-    shuffled = edited(
-        released, tmp_path / "c", turns=shuffle, sessions=shuffle, scores=shuffle, session_scores=shuffle
-    )
+    shuffled = edited(released, tmp_path / "c", turns=shuffle, sessions=shuffle, scores=shuffle, session_scores=shuffle)
     for claim, judge in (("J2", "opus"), ("P2", "opus"), ("P1", None), ("J1", "sol")):
         assert decide(shuffled, claim, "gemini", judge) == decide(released, claim, "gemini", judge)
 
@@ -77,12 +75,8 @@ def one_problem(rows: list[Row]) -> list[Row]:
         pytest.param({"scores": constant("score", "5.0")}, "helpfulness: constant outcome", id="constant-outcome"),
         pytest.param({"turns": constant("leaky", "False")}, "helpfulness: constant predictor", id="no-leaky-turn"),
         pytest.param({"turns": constant("leaky", "True")}, "helpfulness: constant predictor", id="only-leaky-turns"),
-        pytest.param(
-            {"turns": of_sonnet(separated)}, "next_turn_independence: separated", id="perfect-separation"
-        ),
-        pytest.param(
-            {"turns": one_problem, "scores": one_problem}, "helpfulness: single level", id="one-problem-only"
-        ),
+        pytest.param({"turns": of_sonnet(separated)}, "next_turn_independence: separated", id="perfect-separation"),
+        pytest.param({"turns": one_problem, "scores": one_problem}, "helpfulness: single level", id="one-problem-only"),
     ],
 )
 def test_degenerate_data_are_named_and_never_fitted(

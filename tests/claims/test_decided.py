@@ -9,7 +9,7 @@ from pytest_tutoreval.claims import DecidedClaim, bundled_claims
 from pytest_tutoreval.errors import RegistrationMismatch
 from tests.store.corpora import decide
 
-STATED = {
+STATED: dict[str, dict[str, object]] = {
     "P1": {"measure": "leakage", "direction": "conv > ped", "kind": "manipulation_check"},
     "J1": {"all_of": ["P1", "P2", "P3"], "kind": "joint"},
     "J2": {"legs": {"helpfulness": "positive", "next_turn_independence": "negative"}, "kind": "headline"},
@@ -32,7 +32,11 @@ def test_the_registration_as_frozen_passes(released: Path, claim: str) -> None:
         ("P1", {"direction": "ped > conv"}, "direction is 'ped > conv' in the test, 'conv > ped' in the claim file"),
         ("P1", {"measure": "helpfulness"}, "measure is 'helpfulness' in the test, 'leakage' in the claim file"),
         ("J1", {"all_of": ["P1", "P2"]}, "all_of is ['P1', 'P2'] in the test, ['P1', 'P2', 'P3'] in the claim file"),
-        ("J2", {"legs": {}}, "legs is {} in the test, {'helpfulness': 'positive', 'next_turn_independence': 'negative'}"),
+        (
+            "J2",
+            {"legs": {}},
+            "legs is {} in the test, {'helpfulness': 'positive', 'next_turn_independence': 'negative'}",
+        ),
         ("P1", {"alpha": 0.1}, "alpha is 0.1 in the test, 'no such field' in the claim file"),
     ],
 )

@@ -77,7 +77,9 @@ def test_six_pairs_are_enough_and_five_are_not(tmp_path: Path) -> None:
     five = a_table_corpus(tmp_path / "five", [*HIGH[:5], *[None] * 5], LOW)
     verdict = decided(six, a_claim())
     assert (verdict.verdict, verdict.p_value) == ("supported", 2 / 2**6)
-    with pytest.raises(NotEvaluable, match="leakage is defined in 5 of 10 pairs, at least 6 are needed: fewer can never"):
+    with pytest.raises(
+        NotEvaluable, match="leakage is defined in 5 of 10 pairs, at least 6 are needed: fewer can never"
+    ):
         decided(five, a_claim())
 
 

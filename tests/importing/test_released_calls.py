@@ -149,9 +149,7 @@ def written(name: str, text: str) -> Callable[[Path], object]:
         pytest.param(written("calls.jsonl", '{"seq": "\xff"}'), "calls.jsonl: cannot be read: .*utf-8", id="latin-1"),
         pytest.param(meta(run_id="pilot-7"), "run id 'pilot-7' is none of the study's", id="run-id"),
         pytest.param(meta(seed="2"), "seed is '2', expected a whole number", id="seed"),
-        pytest.param(
-            meta(condition="conv"), "confirmatory_meta.json condition is 'conv'", id="meta-differs"
-        ),
+        pytest.param(meta(condition="conv"), "confirmatory_meta.json condition is 'conv'", id="meta-differs"),
         pytest.param(meta(replicate_id=3), "confirmatory_meta.json replicate_id is 3, the run id", id="replicate"),
         pytest.param(result(condition="conv"), "full_session_result.json condition is 'conv'", id="result-differs"),
         pytest.param(result(seed=3), "full_session_result.json seed is 3, .* says 2", id="result-seed"),
@@ -161,9 +159,7 @@ def written(name: str, text: str) -> Callable[[Path], object]:
         pytest.param(call(5, seq=5), "call 5 after call 5: twice or out of order", id="twice"),
         pytest.param(call(5, seq=2), "call 2 after call 5: twice or out of order", id="out-of-order"),
         pytest.param(call(5, seq="6"), "call '6' after call 5", id="seq-is-text"),
-        pytest.param(
-            call(0, tags={"component": "student"}), "call 1: a bare student call", id="bare-student"
-        ),
+        pytest.param(call(0, tags={"component": "student"}), "call 1: a bare student call", id="bare-student"),
         pytest.param(call(0, tags={"component": "oracle"}), "call 1: component 'oracle' is not known", id="component"),
         pytest.param(call(0, tags="student_train"), "call 1: tags is 'student_train', expected an object", id="tags"),
         pytest.param(call(0, response="hello"), "call 1: response is 'hello', expected an object", id="response"),

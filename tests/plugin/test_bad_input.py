@@ -163,7 +163,9 @@ def tear(content: bytes) -> bytes:
             "*r0.jsonl: made under instrument 000000000000, this one is *never mixed*",
             id="another-instrument-in-the-session",
         ),
-        pytest.param(damaged(CONV0, field(0, seed=7)), "P1", "*session sonnet/conv/r0: seed 7, registered 0", id="seed"),
+        pytest.param(
+            damaged(CONV0, field(0, seed=7)), "P1", "*session sonnet/conv/r0: seed 7, registered 0", id="seed"
+        ),
         pytest.param(
             lambda corpus: shutil.copy(corpus / CONV0, corpus / "sessions/sonnet/conv/r00.jsonl"),
             "P1",
@@ -250,7 +252,9 @@ def test_a_torn_last_line_is_dropped_with_a_warning(suite: pytest.Pytester, demo
     path = demo / RATED0
     path.write_bytes(path.read_bytes()[:-20])
     result = run(suite, "--corpus", demo, "-m", "P2 and judge(name='opus')")
-    result.stdout.fnmatch_lines(["*TornLineWarning: *r0.jsonl: the last line has no line end (*bytes); it was dropped*"])
+    result.stdout.fnmatch_lines(
+        ["*TornLineWarning: *r0.jsonl: the last line has no line end (*bytes); it was dropped*"]
+    )
 
 
 def test_a_sealed_file_that_changed_is_an_error_with_both_digests(suite: pytest.Pytester, tmp_path: Path) -> None:
@@ -415,7 +419,9 @@ def test_a_non_finite_number_in_a_table_is_excluded_counted_and_never_written(
     [
         pytest.param({"sessions": lambda rows: [*rows, rows[0]]}, "*sessions.csv: line 92: session * stands twice"),
         pytest.param({"turns": lambda rows: [*rows, rows[0]]}, "*turns.csv: line 1181: turn * stands twice"),
-        pytest.param({"scores": lambda rows: [*rows, rows[0]]}, "*scores.csv: line *: the score of turn * stands twice"),
+        pytest.param(
+            {"scores": lambda rows: [*rows, rows[0]]}, "*scores.csv: line *: the score of turn * stands twice"
+        ),
         pytest.param(
             {"turns": lambda rows: [rows[0] | {"leaky": "maybe"}, *rows[1:]]},
             "*turns.csv: line 2: leaky is 'maybe', expected True, False or empty",

@@ -72,7 +72,9 @@ def test_naming_it_beside_the_entry_point_is_one_plugin(pytester: pytest.Pyteste
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--strict-markers"], "*'claim' not found in `markers` configuration option*", id="strict-markers"),
+        pytest.param(
+            ["--strict-markers"], "*'claim' not found in `markers` configuration option*", id="strict-markers"
+        ),
         pytest.param([], "*fixture 'decided' not found*", id="loose-markers"),
     ],
 )

@@ -36,7 +36,11 @@ def test_the_claims_section_is_there_at_any_verbosity(pytester: pytest.Pytester,
     make_suite(pytester)
     for flag in ("-q", "-qq", "--tb=no", "--no-header"):
         run(pytester, "--corpus", corpus, "-m", "P1", flag).stdout.fnmatch_lines(
-            ["* claims *", "SIMULATED DATA, no real model took part: corpus made-up *", "P1    sonnet -     supported *"]
+            [
+                "* claims *",
+                "SIMULATED DATA, no real model took part: corpus made-up *",
+                "P1    sonnet -     supported *",
+            ]
         )
 
 
@@ -52,7 +56,9 @@ def test_errors_are_errors_everywhere_with_equal_counts(
     outcomes = [outcome for outcome, _ in cases.values()]
     assert (outcomes.count("passed"), outcomes.count("error"), len(outcomes)) == (1, 4, 5)
     assert (written["run"]["evaluated"], written["run"]["not_evaluable"]) == (1, 4)
-    result.stdout.re_match_lines([r"1 claims decided, 4 not evaluable", r"=+ (1 supported, 4 errors|4 errors, 1 supp).*"])
+    result.stdout.re_match_lines(
+        [r"1 claims decided, 4 not evaluable", r"=+ (1 supported, 4 errors|4 errors, 1 supp).*"]
+    )
     assert cases["test_p1[sonnet]"] == ("passed", "supported")
     assert cases["test_p3[sonnet]"] == ("error", None)
     assert reasons(written)["P3", "sonnet", None].startswith("independence is defined in 0 of 10 pairs")
@@ -77,7 +83,13 @@ def test_errors_are_errors_everywhere_with_equal_counts(
             "", 'pytest.skip("not today")', "skipped", "the test was skipped, and a skip decides nothing: *not today*"
         ),
         pytest.param("", 'pytest.xfail("known")', "skipped", "the test was skipped, and a skip decides nothing: *"),
-        pytest.param(", broken", "pass", "error", "the test failed at setup: ValueError: no such thing", id="another-fixture-breaks"),
+        pytest.param(
+            ", broken",
+            "pass",
+            "error",
+            "the test failed at setup: ValueError: no such thing",
+            id="another-fixture-breaks",
+        ),
     ],
 )
 def test_a_claim_whose_test_does_not_pass_is_not_evaluated(

@@ -126,7 +126,11 @@ def test_a_joint_claim_with_an_unknown_member_is_said_at_collection(pytester: py
 @pytest.mark.parametrize(
     ("claim", "arguments", "message"),
     [
-        ("X1", "decided, base", "test_own: claim X1 is judge-bound, so its test takes exactly base, decided, judge of*"),
+        (
+            "X1",
+            "decided, base",
+            "test_own: claim X1 is judge-bound, so its test takes exactly base, decided, judge of*",
+        ),
         ("X1", "base, judge", "test_own: claim X1 is judge-bound, so its test takes exactly base, decided, judge of*"),
         ("P1", "decided, base, judge", "test_own: claim P1 is judge-free, so its test takes exactly base, decided of*"),
         ("P1", "decided", "test_own: claim P1 is judge-free, so its test takes exactly base, decided of*"),

@@ -1,4 +1,4 @@
-"""Runs that end badly: lost workers, interrupts, disagreeing workers. The document never says complete, the exit is not 0."""
+"""Runs that end badly: lost workers, interrupts, disagreeing workers. Never complete, and never exit 0."""
 
 from pathlib import Path
 

@@ -45,4 +45,3 @@ def test_p_values_keep_three_or_four_decimals(p: float | None, text: str) -> Non
 )
 def test_numbers_are_signed(number: float | None, digits: int, text: str) -> None:
     assert signed(number, digits) == text
-
