@@ -59,7 +59,7 @@ Prices = Annotated[Path | None, typer.Option("--prices", help="Price file (defau
 Budget = Annotated[float | None, typer.Option("--budget", min=0, help="Most dollars the run may spend")]
 Retries = Annotated[int | None, typer.Option("--max-retries", min=0, help="Attempts after a call's first")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Most sessions open at once")]
-Bases = Annotated[str, typer.Option("--base", help="Bases, comma-separated")]
+Bases = Annotated[str, typer.Option("--base", help="Bases, comma-separated", callback=lambda names: _named(names))]
 Replicates = Annotated[int | None, typer.Option("--replicates", min=1, help="Only the first N registered replicates")]
 
 
@@ -194,6 +194,13 @@ def plan(
             "window; prices from the price file"
         )
         sys.exit(1 if any(role.exceeds for role in cost.roles) else 0)
+
+
+def _named(names: str) -> str:
+    """Return the names as they are: what nobody named is not run, and does not exit 0."""
+    if not _split(names):
+        raise typer.BadParameter("name at least one")
+    return names
 
 
 def _split(names: str) -> list[str]:

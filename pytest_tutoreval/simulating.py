@@ -181,7 +181,9 @@ def _make_room(target: Path, replace_existing: bool) -> None:
         raise CorpusError(f"{target}: not a simulated corpus, so it is not replaced; give a new folder")
     foreign = sorted(path.name for path in target.iterdir() if path.name not in (MANIFEST, *DATA_FOLDERS))
     if foreign:
-        raise CorpusError(f"{target}: holds {', '.join(foreign)} beside the corpus, so it is not replaced; move it away")
+        raise CorpusError(
+            f"{target}: holds {', '.join(foreign)} beside the corpus, so it is not replaced; move it away"
+        )
     shutil.rmtree(target)
 
 

@@ -1,6 +1,6 @@
-"""Which analyses there are, what each is about, and how it is run."""
+"""What an analysis is: a name, a role, what it is run once for, and how it is run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,7 +8,7 @@ from pytest_tutoreval.measures import CorpusMeasures
 from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.records.claim import Role
 
-__all__ = ["Analysis", "AnalysisInput", "Scope", "registry"]
+__all__ = ["Analysis", "AnalysisInput", "Scope"]
 
 # Once for the corpus, once a base, once a base and judge.
 Scope = Literal["corpus", "base", "base_judge"]
@@ -37,11 +37,3 @@ class Analysis:
     role: Role
     scope: Scope
     run: Callable[[AnalysisInput], list[AnalysisRow]]
-
-
-def registry() -> Mapping[str, Analysis]:
-    """Return every analysis by name, in report order."""
-    from pytest_tutoreval.analyses import ablation, judge_audit, secondary, sensitivities
-
-    parts = (sensitivities.ANALYSES, judge_audit.ANALYSES, ablation.ANALYSES, secondary.ANALYSES)
-    return {analysis.name: analysis for part in parts for analysis in part}

@@ -122,17 +122,7 @@ def record_call(seq: int, request: ModelRequest, reply: ModelReply) -> Call:
         route=site.route,
         text=reply.text,
         request=request.digest(),
-        finish=reply.finish,
-        served_model=reply.served_model,
-        served_provider=reply.served_provider,
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
-        reasoning_tokens=reply.reasoning_tokens,
-        cached_tokens=reply.cached_tokens,
-        request_id=reply.request_id,
-        failures=reply.failures,
-        started=reply.started,
-        seconds=reply.seconds,
+        **reply.facts(),
     )
 
 

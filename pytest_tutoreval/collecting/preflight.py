@@ -16,6 +16,7 @@ from pytest_tutoreval.errors import TutorEvalError
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.policies import conv_turn
 from pytest_tutoreval.providers.agent import CallSite, Message, ModelReply, ModelRequest
+from pytest_tutoreval.providers.openrouter import provider_slug
 from pytest_tutoreval.records.problem import Problem
 from pytest_tutoreval.records.session import Route
 
@@ -79,7 +80,7 @@ class _Answered:
 
     @property
     def value(self) -> float | None:
-        return next((value for value in map(final_answer, self.replies) if value is not None), None)
+        return next((value for value in map(final_answer, reversed(self.replies)) if value is not None), None)
 
     @property
     def correct(self) -> bool:
@@ -106,6 +107,7 @@ async def run_preflight(
     if not capability.passed:
         return Preflight(base, (capability,))
     served: set[str | None] = set()
+    failed: GateReading | None = None
 
     async def watched(request: ModelRequest) -> ModelReply:
         reply = await ask(request)
@@ -114,13 +116,17 @@ async def run_preflight(
         return reply
 
     try:
-        isolated, tutored = await asyncio.gather(
-            asyncio.gather(*(_isolated(plan, watched, problem) for problem in instrument.problems)),
-            asyncio.gather(*(_tutored(plan, watched, problem) for problem in instrument.training)),
+        # A group, so that one failed call ends the others: a gate that failed pays for nothing more.
+        async with asyncio.TaskGroup() as group:
+            alone = [group.create_task(_isolated(plan, watched, problem)) for problem in instrument.problems]
+            taught = [group.create_task(_tutored(plan, watched, problem)) for problem in instrument.training]
+    except* TutorEvalError as failures:
+        failed = GateReading(
+            "isolated_accuracy", False, True, str(failures.exceptions[0]), "every call answered", "isolated"
         )
-    except TutorEvalError as exc:
-        failed = GateReading("isolated_accuracy", False, True, str(exc), "every call answered", "isolated")
+    if failed is not None:
         return Preflight(base, (capability, failed))
+    isolated, tutored = [task.result() for task in alone], [task.result() for task in taught]
     answers, leaks = [answered for answered, _ in tutored], [leak for _, turns in tutored for leak in turns]
     return Preflight(
         base,
@@ -194,10 +200,10 @@ def _pin_gate(route: Route, served: set[str | None]) -> GateReading:
         return GateReading(
             "student_pin", True, True, f"served by {shown}", "no pin is registered", "every student call"
         )
-    expected = {name.lower() for name in route.pin}
+    expected = {provider_slug(name) for name in route.pin}
     return GateReading(
         "student_pin",
-        {(name or "").lower() for name in served} == expected,
+        {provider_slug(name or "") for name in served} == expected,
         True,
         f"served by {shown}",
         f"exactly {', '.join(route.pin)}",
@@ -263,15 +269,20 @@ async def _isolated(plan: EpisodePlan, ask: Ask, problem: Problem) -> _Answered:
 
 
 def _student_request(plan: EpisodePlan, problem: Problem, messages: tuple[Message, ...], turn: int) -> ModelRequest:
-    sampling = plan.student_route.sampling
     return ModelRequest(
         role="student",
         site=CallSite(base=plan.base, condition=CONDITION, replicate=0, problem=problem.id, purpose="probe", turn=turn),
         system=plan.instrument.prompts["student"],
         messages=messages,
         route=plan.student_route,
-        seed=plan.seed if sampling is not None and sampling.seed == "replicate" else None,
+        seed=_student_seed(plan),
     )
+
+
+def _student_seed(plan: EpisodePlan) -> int | None:
+    """Return the replicate's seed where the student's route takes one."""
+    sampling = plan.student_route.sampling
+    return plan.seed if sampling is not None and sampling.seed == "replicate" else None
 
 
 async def _tutored(plan: EpisodePlan, ask: Ask, problem: Problem) -> tuple[_Answered, list[bool]]:
@@ -298,7 +309,12 @@ async def _tutored(plan: EpisodePlan, ask: Ask, problem: Problem) -> tuple[_Answ
 def _exchange_then_elicit(plan: EpisodePlan, problem: Problem, replies: list[str]) -> Script:
     """Yield a conv exchange in a fresh context, then the commitment texts while nothing was committed to."""
     student = StudentContext(
-        plan.instrument, base=plan.base, condition=CONDITION, replicate=0, route=plan.student_route, seed=plan.seed
+        plan.instrument,
+        base=plan.base,
+        condition=CONDITION,
+        replicate=0,
+        route=plan.student_route,
+        seed=_student_seed(plan),
     )
     yield from tutored_exchange(plan, conv_turn, student, problem)
     for turn, prompt in enumerate(ELICITATIONS):

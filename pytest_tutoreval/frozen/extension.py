@@ -34,16 +34,18 @@ def extend_instrument(instrument: Instrument, file: StudyFile) -> Instrument:
     Raises
     ------
     InstrumentError
-        An id that is registered already: what is frozen is extended, never redefined.
+        An id that is registered already, or stands twice: what is there is extended, never redefined.
     """
     study = instrument.study
     for kind, new, known in (
         ("base", file.bases, {base.id for base in study.bases}),
         ("judge", file.judges, {judge.id for judge in study.judges}),
     ):
-        clash = sorted({entry.id for entry in new} & known)
-        if clash:
+        ids = [entry.id for entry in new]
+        if clash := sorted(set(ids) & known):
             raise InstrumentError(f"study file: {kind} {', '.join(clash)} is registered already; choose another id")
+        if twice := sorted({name for name in ids if ids.count(name) > 1}):
+            raise InstrumentError(f"study file: {kind} {', '.join(twice)} stands twice; choose another id")
     student = study.student
     if file.student is not None:
         amended = file.student.model_dump(exclude={"date", "reason"})

@@ -64,17 +64,7 @@ def record_rating(request: ModelRequest, dialogue: str, reply: ModelReply) -> Ra
         raw=reply.text,
         overall=parsed.overall,
         components=parsed.components,
-        finish=reply.finish,
-        served_model=reply.served_model,
-        served_provider=reply.served_provider,
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
-        reasoning_tokens=reply.reasoning_tokens,
-        cached_tokens=reply.cached_tokens,
-        request_id=reply.request_id,
-        failures=reply.failures,
-        started=reply.started,
-        seconds=reply.seconds,
+        **reply.facts(),
     )
 
 

@@ -1,6 +1,7 @@
 """The gate readings a corpus keeps, and the refusal to pay for sessions after a failed one."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,28 @@ FILE = "preflight.json"
 
 
 def keep_gates(folder: Path, preflights: Sequence[Preflight]) -> None:
-    """Write the readings, each base's last ones replacing its earlier."""
-    kept = kept_gates(folder) | {preflight.base: preflight.as_record() for preflight in preflights}
-    (folder / FILE).write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    """Write the readings whole, each base's last ones replacing its earlier. An unreadable file is set aside.
+
+    Raises
+    ------
+    CorpusError
+        The folder cannot be written.
+    """
+    path = folder / FILE
+    try:
+        try:
+            kept = kept_gates(folder)
+        except CorpusError:  # what was paid for just now is kept all the same
+            os.replace(path, folder / f"{FILE}.unreadable")
+            kept = {}
+        kept |= {preflight.base: preflight.as_record() for preflight in preflights}
+        fresh = folder / f"{FILE}.new"
+        fresh.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        os.replace(fresh, path)
+    except OSError as exc:
+        raise CorpusError(
+            f"{path}: cannot be written ({exc.strerror}); make room, then run the preflight again"
+        ) from exc
 
 
 def kept_gates(folder: Path) -> dict[str, Any]:
@@ -29,13 +49,15 @@ def kept_gates(folder: Path) -> dict[str, Any]:
     """
     path = folder / FILE
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for record in kept.values():
+            _ = [GateReading(**gate) for gate in record["gates"]]
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as exc:
         raise CorpusError(f"{path}: cannot be read ({exc}); run the preflight again") from exc
-    if not isinstance(kept, dict):
-        raise CorpusError(f"{path}: not a record of gates; run the preflight again")
+    except (AttributeError, KeyError, TypeError) as exc:
+        raise CorpusError(f"{path}: not a record of gates; run the preflight again") from exc
     return kept
 
 
@@ -66,6 +88,6 @@ def refuse_after_failed_gate(folder: Path, bases: Sequence[str]) -> None:
     ]
     if failed:
         raise GateFailed(
-            f"the preflight failed, nothing was paid for: {'; '.join(failed)}. "
+            f"the preflight failed, no session was paid for: {'; '.join(failed)}. "
             "Mend the cause and run the preflight again."
         )

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from pytest_tutoreval.providers.desk import Answerer
 from pytest_tutoreval.records.call import Call
 from pytest_tutoreval.records.rating import Rating
 from pytest_tutoreval.records.session import Route, SessionKey
-from pytest_tutoreval.store import Corpus, open_corpus
+from pytest_tutoreval.store import Corpus, open_corpus, session_path
 
 __all__ = ["replay_answerer"]
 
 _Place = tuple[str, str, str, int | None, str | None]
+# Two problems may begin with the same words, so a rating's place is part of what it answers.
+_Rated = tuple[str, int | None, str, int | None]
 
 
 def replay_answerer(folder: Path, instrument: str) -> Callable[[Route], Answerer]:
@@ -31,7 +34,7 @@ class _Replay:
         self._corpus = corpus
         self._session_calls = lru_cache(maxsize=512)(self._read_calls)
         self._session_ratings = lru_cache(maxsize=512)(self._read_ratings)
-        self._asked: dict[tuple[str, int | None], int] = defaultdict(int)
+        self._asked: dict[tuple[SessionKey, str, _Rated], int] = defaultdict(int)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Return the recorded reply.
@@ -51,51 +54,28 @@ class _Replay:
             raise ReplayMiss(f"session {key}: no call of the {request.role} was recorded at {_shown(place)}")
         if call.request != request.digest():
             raise ReplayMiss(f"session {key}: call {call.seq} was asked otherwise when it was recorded")
-        return ModelReply(
-            text=call.text,
-            finish=call.finish,
-            input_tokens=call.input_tokens,
-            output_tokens=call.output_tokens,
-            reasoning_tokens=call.reasoning_tokens,
-            cached_tokens=call.cached_tokens,
-            served_model=call.served_model,
-            served_provider=call.served_provider,
-            request_id=call.request_id,
-            failures=call.failures,
-            started=call.started,
-            seconds=call.seconds,
-        )
+        return _reply_of(call, call.text)
 
     def _rated(self, request: ModelRequest, key: SessionKey) -> ModelReply:
-        asked = (request.digest(), request.site.repetition)
-        rating = self._session_ratings(key, request.site.rubric or "").get(asked)
+        site, rubric = request.site, request.site.rubric or ""
+        asked = (site.problem, site.turn, request.digest(), site.repetition)
+        rating = self._session_ratings(key, rubric).get(asked)
         if rating is None:
             raise ReplayMiss(
-                f"session {key}, {request.site.problem} turn {request.site.turn}: no rating of exactly this request "
-                f"(rubric {request.site.rubric}, repetition {request.site.repetition}) was recorded"
+                f"session {key}, {site.problem} turn {site.turn}: no rating of exactly this request "
+                f"(rubric {rubric}, repetition {site.repetition}) was recorded"
             )
         tries = (*rating.discarded, rating.raw)
-        text = tries[min(self._asked[asked], len(tries) - 1)]
-        self._asked[asked] += 1
-        return ModelReply(
-            text=text,
-            finish=rating.finish,
-            input_tokens=rating.input_tokens,
-            output_tokens=rating.output_tokens,
-            reasoning_tokens=rating.reasoning_tokens,
-            cached_tokens=rating.cached_tokens,
-            served_model=rating.served_model,
-            served_provider=rating.served_provider,
-            request_id=rating.request_id,
-            failures=rating.failures,
-            started=rating.started,
-            seconds=rating.seconds,
-        )
+        text = tries[min(self._asked[key, rubric, asked], len(tries) - 1)]
+        self._asked[key, rubric, asked] += 1
+        return _reply_of(rating, text)
 
     def _read_calls(self, key: SessionKey) -> dict[_Place, Call]:
         """Return a session's calls by place. A student's turn is its count on the problem, as its requests say it."""
         calls: dict[_Place, Call] = {}
         spoken: dict[tuple[str, str], int] = defaultdict(int)
+        if not (self._corpus.folder / session_path(key)).is_file():
+            raise ReplayMiss(f"session {key}: it was not recorded in {self._corpus.folder}")
         for call in self._corpus.session(key).calls:
             turn = call.turn
             if call.role == "student":
@@ -104,12 +84,18 @@ class _Replay:
             calls[call.role, call.problem, call.purpose, turn, call.node] = call
         return calls
 
-    def _read_ratings(self, key: SessionKey, rubric: str) -> dict[tuple[str, int | None], Rating]:
-        found: dict[tuple[str, int | None], Rating] = {}
+    def _read_ratings(self, key: SessionKey, rubric: str) -> dict[_Rated, Rating]:
+        found: dict[_Rated, Rating] = {}
         for judge in self._corpus.manifest.judges:
             for rating in self._corpus.ratings(judge, rubric, key) or ():
-                found[rating.request, rating.repetition] = rating
+                found[rating.problem, rating.turn, rating.request, rating.repetition] = rating
         return found
+
+
+def _reply_of(record: Call | Rating, text: str) -> ModelReply:
+    """Return the reply a record was made from."""
+    facts = {field.name: getattr(record, field.name) for field in fields(ModelReply) if field.name != "text"}
+    return ModelReply(text, **facts)
 
 
 def _place(site: CallSite, role: str) -> _Place:

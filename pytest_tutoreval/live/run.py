@@ -5,9 +5,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_tutoreval.collecting.engine import Collected, Collection, collect_sessions
 from pytest_tutoreval.collecting.preflight import Preflight, run_preflight
@@ -35,6 +37,9 @@ from pytest_tutoreval.records.corpus import CorpusManifest
 from pytest_tutoreval.records.session import Route, SessionKey
 from pytest_tutoreval.records.study_file import Price, RouteSettings, StudyFile
 from pytest_tutoreval.store import Corpus, declare_corpus, keep_reasons, open_corpus, seal_files, session_path
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["LiveOutcome", "LiveRun", "open_desk", "run_gates", "run_live"]
 
@@ -198,15 +203,13 @@ async def _gates(run: LiveRun, said: Callable[[str], None]) -> list[Preflight]:
 @asynccontextmanager
 async def open_desk(run: LiveRun, progress: Progress) -> AsyncIterator[tuple[Desk, Ledger]]:
     """Yield the desk of a run and its ledger, once routes, keys, prices and the corpus were found fit."""
-    from pytest_tutoreval.providers.transport import open_http
-
     routes = routes_of(run.instrument, run.needs)
     _check_prices(run, routes)
     # A replay pays nobody.
     purse = Purse(run.prices if run.answerer is None else {}, run.budget if run.answerer is None else None)
     progress.spending = purse.routes
-    async with open_http(max_connections=_connections(run, routes)) as http:
-        open_route = run.answerer or _RouteOpener(run, http)
+    async with AsyncExitStack() as opened:
+        open_route = run.answerer or _RouteOpener(run, opened)
         for route in routes.values():
             open_route(route)
         declare_corpus(run.folder, _manifest(run))
@@ -290,11 +293,17 @@ def _check_prices(run: LiveRun, routes: Mapping[str, Route]) -> None:
 
 
 class _RouteOpener:
-    """Opens each route once, with its settings; routes to one model share their limits."""
+    """Opens each route once, with its settings; routes to one model share their limits and their connections.
 
-    def __init__(self, run: LiveRun, http: object) -> None:
-        self._run, self._http = run, http
-        self._gates: dict[str, Gate] = {}
+    Models do not share connections: what a pool does for each request grows with the square of its size.
+    """
+
+    def __init__(self, run: LiveRun, opened: AsyncExitStack) -> None:
+        from pytest_tutoreval.providers.transport import open_http, tls_context
+
+        self._run, self._opened = run, opened
+        self._open_http = partial(open_http, verify=tls_context())
+        self._shared: dict[str, "tuple[Gate, httpx.AsyncClient]"] = {}
         self._clients: dict[Route, Answerer] = {}
 
     def __call__(self, route: Route) -> Answerer:
@@ -309,14 +318,18 @@ class _RouteOpener:
 
         settings = self._run.study_file.route_settings(route.provider, route.model)
         name = f"{route.provider}/{route.model}"
-        gate = self._gates.setdefault(name, Gate(_limits(settings)))
+        if name not in self._shared:
+            http = self._open_http(max_connections=settings.concurrency)
+            self._opened.push_async_callback(http.aclose)
+            self._shared[name] = Gate(_limits(settings)), http
+        gate, http = self._shared[name]
         retries = self._run.max_retries
         policy = RetryPolicy(timeout=settings.timeout)
         if retries is not None:
             policy = RetryPolicy(timeout=settings.timeout, max_retries=retries)
         return open_client(
             route,
-            http=self._http,  # type: ignore[arg-type]  # an httpx.AsyncClient, named only where httpx is imported
+            http=http,
             limits=gate,
             retries=policy,
             base_url=settings.base_url,
@@ -331,11 +344,6 @@ def _limits(settings: RouteSettings) -> RouteLimits:
         requests_per_minute=settings.requests_per_minute,
         tokens_per_minute=settings.tokens_per_minute,
     )
-
-
-def _connections(run: LiveRun, routes: Mapping[str, Route]) -> int:
-    used = {(route.provider, route.model) for route in routes.values()}
-    return max(8, sum(run.study_file.route_settings(*name).concurrency for name in used))
 
 
 def _manifest(run: LiveRun) -> CorpusManifest:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pytest_tutoreval.collecting import EpisodePlan, collect_calls
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.judging import rating_requests
-from pytest_tutoreval.live.jobs import Needs, base_route, judge_route, student_route
+from pytest_tutoreval.live.jobs import Needs, base_route, judge_route, routes_of, student_route
 from pytest_tutoreval.policies import POLICIES
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.providers.money import price_of
@@ -19,20 +19,24 @@ __all__ = ["Assumptions", "CostPlan", "RoleCost", "plan_cost"]
 MILLION = 1_000_000
 CHARACTERS_A_TOKEN = 4
 PROBE_PURPOSES = ("probe", "commitment")
+# The condition whose visible turns are a responder's, after a tracker's call.
+TRACKED = "ped"
 
 
 @dataclass(frozen=True)
 class Assumptions:
     """What a plan takes for granted, all of it stated beside the numbers.
 
-    Reply lengths are in tokens and near those of the released logs; every third probe is taken to need one elicitation,
-    and every tutor turn to lie in the window, so rating costs are upper ends. `seconds` is one call's latency.
+    Reply lengths are in tokens and near those of the released logs, a `responder` being the visible turn of a policy
+    with a tracker. Every n-th probe is taken to need one elicitation, by condition, as released: each one without a
+    tutor, hardly any after one. Every tutor turn is taken to lie in the window, so rating costs are upper ends.
+    `seconds` is one call's latency.
     """
 
     reply_tokens: Mapping[str, int] = field(
-        default_factory=lambda: {"student": 60, "tutor": 230, "tracker": 90, "judge": 70}
+        default_factory=lambda: {"student": 80, "tutor": 230, "tracker": 90, "responder": 70, "judge": 70}
     )
-    elicited_every: int = 3
+    elicited_every: Mapping[str, int] = field(default_factory=lambda: {"cold": 1, "conv": 13, "ped": 13})
     seconds: float = 3.0
 
 
@@ -97,13 +101,15 @@ class _PaddedCast:
         self._probes = 0
 
     def __call__(self, request: ModelRequest) -> ModelReply:
-        tokens = self._assumptions.reply_tokens[request.role]
+        assumed, site = self._assumptions, request.site
+        speaker = "responder" if request.role == "tutor" and site.condition == TRACKED else request.role
+        tokens = assumed.reply_tokens[speaker]
         role = "student" if request.role == "student" else "tutor"
         self._tallies[role].add(_prompt_tokens(request), tokens, self._times)
         text = "word" * tokens
-        if request.site.purpose in PROBE_PURPOSES:
-            self._probes += request.site.purpose == "probe"
-            if request.site.purpose == "commitment" or self._probes % self._assumptions.elicited_every:
+        if site.purpose in PROBE_PURPOSES:
+            self._probes += site.purpose == "probe"
+            if site.purpose == "commitment" or self._probes % assumed.elicited_every[site.condition]:
                 text += "\nFINAL ANSWER: 1"
         return ModelReply(text)
 
@@ -128,8 +134,9 @@ def plan_cost(
     Raises
     ------
     ConfigurationProblem
-        A base or judge that is not known.
+        A base, judge, condition or rubric that is not known, or a route that lacks its pin.
     """
+    routes_of(instrument, needs)
     assumed = assumptions or Assumptions()
     times = instrument.study.protocol.replicates if replicates is None else replicates
     roles: list[RoleCost] = []

@@ -3,8 +3,8 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from pytest_tutoreval.records.attempt import FailedAttempt
 from pytest_tutoreval.records.session import Route
@@ -90,6 +90,10 @@ class ModelReply:
     failures: tuple[FailedAttempt, ...] = ()
     started: float | None = None
     seconds: float | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Return everything but the text, by the names under which calls and ratings keep it."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "text"}
 
 
 Agent = Callable[[ModelRequest], ModelReply]

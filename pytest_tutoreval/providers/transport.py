@@ -12,9 +12,14 @@ from pytest_tutoreval.providers.keys import Redactor
 from pytest_tutoreval.providers.wire import HttpAnswer, HttpCall
 from pytest_tutoreval.records.attempt import FaultKind
 
-__all__ = ["open_http", "send"]
+__all__ = ["open_http", "send", "tls_context"]
 
 _CONNECT_SECONDS = 10.0
+
+
+def tls_context() -> SSLContext:
+    """Return a context that several clients share: loading the certificates takes tens of milliseconds."""
+    return httpx.create_ssl_context()
 
 
 def open_http(*, max_connections: int = 100, verify: SSLContext | bool = True) -> httpx.AsyncClient:

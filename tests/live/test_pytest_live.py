@@ -85,7 +85,7 @@ def sessions(folder: Path) -> int:
 def three_bases(server: LoopbackServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Finished]:
     folder = tmp_path_factory.mktemp("three")
     first = len(server.journal)
-    finished = run(server, folder, "--base", "sonnet,gpt,gemini", "-n", "8", "-m", "P1 or P2")
+    finished = run(server, folder, "--base", "sonnet,gpt,gemini", "-n", "8", "-m", "P1 or P3")
     asked = server.journal[first:]
     del server.journal[:first]
     assert len(asked) == finished.calls
@@ -111,7 +111,7 @@ def test_a_second_run_pays_nothing_and_decides_the_same(
 ) -> None:
     folder, first = three_bases
     expected = first.verdicts
-    again = run(server, folder, "--base", "all", "-n", workers, "-m", "P1 or P2")
+    again = run(server, folder, "--base", "all", "-n", workers, "-m", "P1 or P3")
     assert again.calls == 0
     assert again.verdicts == expected
     assert (again.code, len(again.verdicts)) == (0, 6)

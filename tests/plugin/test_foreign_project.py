@@ -107,7 +107,7 @@ def test_two_runs_in_one_process_do_not_share_state(pytester: pytest.Pytester, r
     assert (first["corpus"]["name"], second["corpus"]["name"]) == ("released-tables", "demo")
 
 
-def test_the_header_of_pytest_stays_as_it_was(pytester: pytest.Pytester, tmp_path: Path) -> None:
+def test_the_header_of_pytest_stays_as_it_was(pytester: pytest.Pytester) -> None:
     write_test(pytester, "def test_fine(): pass\n")
     with_us = run(pytester, "-p", "no:cacheprovider").outlines
     assert sum("tutoreval" in line for line in with_us) <= 1, "named among the plugins, and nowhere else"
