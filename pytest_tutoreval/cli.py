@@ -189,9 +189,10 @@ def plan(
         money = "price unknown" if cost.dollars is None else f"${cost.dollars:.2f}"
         assumed = ", ".join(f"{role} {tokens}" for role, tokens in cost.assumptions.reply_tokens.items())
         typer.echo(f"in all: {cost.calls} calls, {money}, about {cost.hours:.1f} hours")
+        every = ", ".join(f"{number} in {name}" for name, number in cost.assumptions.elicited_every.items())
         typer.echo(
-            f"assumed: replies of {assumed} tokens, {cost.assumptions.seconds:g} s a call, every tutor turn in the "
-            "window; prices from the price file"
+            f"assumed: replies of {assumed} tokens, an elicitation every n-th probe (n = {every}), "
+            f"{cost.assumptions.seconds:g} s a call, every tutor turn in the window; prices from the price file"
         )
         sys.exit(1 if any(role.exceeds for role in cost.roles) else 0)
 

@@ -385,7 +385,8 @@ class LiveCollector:
         if errors := session.testsfailed - failed:
             if not config.option.continue_on_collection_errors:
                 # Interrupted this early, pytest writes no summary of its own.
-                config.pluginmanager.get_plugin("terminalreporter").summary_errors()
+                reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+                reporter.summary_errors()
                 raise session.Interrupted(f"{errors} error{'s' if errors > 1 else ''} during collection, nothing paid")
             session.testsfailed = failed
             return

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from pytest_tutoreval.errors import ResourceMissing
 from pytest_tutoreval.options import add_options, expand_names
+from pytest_tutoreval.resources import data_folder
 
 KNOWN = ("sonnet", "gpt", "gemini")
 
@@ -99,3 +101,34 @@ def test_unknown_names_are_one_line_that_lists_the_known() -> None:
 def test_a_corpus_without_names_says_none() -> None:
     with pytest.raises(pytest.UsageError, match=r"--judge: unknown opus \(the corpus holds: none; or all\)"):
         expand_names(["opus"], (), "--judge")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tutoreval-budget", "much"], "'much': not an amount of dollars"),
+        (["--tutoreval-budget", "-1"], "expected one argument|'-1': not an amount of dollars"),
+        (["--tutoreval-budget=-1"], "'-1': not an amount of dollars"),
+        (["--tutoreval-budget", "nan"], "'nan': not an amount of dollars"),
+        (["--tutoreval-budget", "inf"], "'inf': not an amount of dollars"),
+        (["--tutoreval-jobs", "0"], "at least 1 is needed"),
+        (["--tutoreval-jobs", "two"], "'two': not a whole number"),
+        (["--tutoreval-max-retries", "1.5"], "'1.5': not a whole number"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(group: Group, arguments: list[str], message: str) -> None:
+    with pytest.raises(argparse.ArgumentError, match=message):
+        group.parser.parse_args(arguments)
+
+
+def test_numbers_are_parsed_once(group: Group) -> None:
+    parsed = group.parser.parse_args(
+        ["--tutoreval-budget", "2.5", "--tutoreval-jobs", "3", "--tutoreval-max-retries", "0"]
+    )
+    numbers = (parsed.tutoreval_budget, parsed.tutoreval_jobs, parsed.tutoreval_max_retries)
+    assert numbers == (2.5, 3, 0)
+
+
+def test_a_data_folder_that_is_nowhere_names_both_places() -> None:
+    with pytest.raises(ResourceMissing, match=r"nowhere: no such data folder \(looked in .* and .*\); reinstall"):
+        data_folder("nowhere")

@@ -4,14 +4,17 @@ import json
 import os
 import subprocess
 import sys
+import time
 import venv
 import zipfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = "Scripts" if sys.platform == "win32" else "bin"
 MOST_DISTRIBUTIONS = 42
 
 
@@ -23,26 +26,50 @@ def call(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(shown, cwd=cwd, env=clean, capture_output=True, text=True, check=False)
 
 
+def once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that is made once a run: the worker that comes first makes it, the others wait for it."""
+    base = folders.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    ready = folder / "ready"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        for _ in range(3000):
+            if ready.exists():
+                return folder
+            time.sleep(0.1)
+        pytest.fail(f"{folder}: another worker did not get it ready in five minutes")
+    try:
+        make(folder)
+    finally:
+        ready.touch()  # also where it failed: the others then fail on what is missing, and do not wait
+    return folder
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built once a session."""
-    folder = tmp_path_factory.mktemp("wheel")
-    isolation = ["--no-isolation"] if find_spec("hatchling") else []
-    done = call(sys.executable, "-m", "build", "--wheel", *isolation, "--outdir", folder, ROOT, cwd=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = folder.glob("*.whl")
+    """The wheel, built once."""
+
+    def build(folder: Path) -> None:
+        isolation = ["--no-isolation"] if find_spec("hatchling") else []
+        done = call(sys.executable, "-m", "build", "--wheel", *isolation, "--outdir", folder, ROOT, cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    (built,) = once(tmp_path_factory, "wheel", build).glob("*.whl")
     return built
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bin folder of a fresh environment with the wheel and its dependencies in it, and nothing else."""
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
-    venv.create(folder, with_pip=True)
-    scripts = folder / ("Scripts" if sys.platform == "win32" else "bin")
-    done = call(scripts / "python", "-m", "pip", "install", "--disable-pip-version-check", wheel, cwd=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return scripts
+
+    def install(folder: Path) -> None:
+        venv.create(folder / "venv", with_pip=True)
+        python = folder / "venv" / SCRIPTS / "python"
+        done = call(python, "-m", "pip", "install", "--disable-pip-version-check", wheel, cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return once(tmp_path_factory, "fresh", install) / "venv" / SCRIPTS
 
 
 def test_the_wheel_has_one_top_level_name_and_everything_below_it(wheel: Path) -> None:

@@ -1,4 +1,4 @@
-"""`python -m pytest_tutoreval.frozen` freezes the bundled instrument anew: a deliberate act, with a digest of its own."""
+"""`python -m pytest_tutoreval.frozen` freezes the bundled instrument anew: a deliberate act, with its own digest."""
 
 from pytest_tutoreval.frozen.instrument import read_instrument
 from pytest_tutoreval.frozen.manifest import write_manifest

@@ -109,7 +109,7 @@ class _PaddedCast:
         text = "word" * tokens
         if site.purpose in PROBE_PURPOSES:
             self._probes += site.purpose == "probe"
-            if site.purpose == "commitment" or self._probes % assumed.elicited_every[site.condition]:
+            if site.purpose == "commitment" or self._probes % assumed.elicited_every.get(site.condition, 1):
                 text += "\nFINAL ANSWER: 1"
         return ModelReply(text)
 

@@ -1,12 +1,29 @@
 """The pedagogical policy: a private tracker, then exactly one responder chosen by the fixed router."""
 
-from pytest_tutoreval.policies.router import DECOMPOSE, DEFER, Routing, hint_level, route_turn
+from dataclasses import dataclass
+
+from pytest_tutoreval.policies.router import DEFER, HINT, Routing, hint_level, route_turn
 from pytest_tutoreval.policies.situation import Asking, Situation
 from pytest_tutoreval.policies.tracker import Estimate, planning_notes, read_estimate
 
-__all__ = ["ped_turn"]
+__all__ = ["Parts", "ped_turn", "pedagogical_turn"]
 
-_NODE = {DEFER: "deferral_gate", DECOMPOSE: "decomposer"}
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which parts of the policy there are: all in ped, all but one in a deletion (definitions, section 4)."""
+
+    gate: bool = True
+    cascade: bool = True
+    tracker: bool = True
+
+    def node(self, route: str) -> str:
+        """Return who answers a route: without gate or cascade their turns go to the decomposer."""
+        if route == DEFER and self.gate:
+            return "deferral_gate"
+        if route == HINT and self.cascade:
+            return "hint_cascade"
+        return "decomposer"
 
 
 def ped_turn(situation: Situation) -> Asking:
@@ -14,14 +31,27 @@ def ped_turn(situation: Situation) -> Asking:
 
     The tracker's text stays private; routing never reads it.
     """
+    return (yield from pedagogical_turn(situation, Parts()))
+
+
+def pedagogical_turn(situation: Situation, parts: Parts) -> Asking:
+    """Yield the requests of a turn of the policy made of `parts`, and return what the student gets to see.
+
+    Routing is the same whatever is deleted. A rerouted turn keeps its route tag; the node tag shows who answered.
+    Without the tracker its call is not made, and the notes are those of a tracker that said nothing usable.
+    """
     rules = situation.instrument.router
     routing = route_turn(situation.student_turns, rules)
-    tracked = yield situation.request(
-        situation.prompt("pedtutor_tracker"), node="state_tracker", route=routing.route, role="tracker"
+    estimate = None
+    if parts.tracker:
+        tracked = yield situation.request(
+            situation.prompt("pedtutor_tracker"), node="state_tracker", route=routing.route, role="tracker"
+        )
+        estimate = read_estimate(tracked.text)
+    node = parts.node(routing.route)
+    reply = yield situation.request(
+        _responder_prompt(situation, node, routing, estimate), node=node, route=routing.route
     )
-    node = _NODE.get(routing.route, "hint_cascade")
-    system = _responder_prompt(situation, node, routing, read_estimate(tracked.text))
-    reply = yield situation.request(system, node=node, route=routing.route)
     return reply.text
 
 

@@ -48,8 +48,12 @@ class Situation:
 
     def prompt(self, name: str) -> str:
         """Return a role prompt with the statement appended, the same way for every policy and node."""
+        return self.with_statement(self.instrument.prompts[name])
+
+    def with_statement(self, text: str) -> str:
+        """Return a text of either folder with the statement appended."""
         lead_in = self.instrument.wording["problem_lead_in"].format(statement=self.problem.statement)
-        return f"{self.instrument.prompts[name]}\n\n{lead_in}"
+        return f"{text}\n\n{lead_in}"
 
     def request(self, system: str, *, node: str, route: str | None = None, role: AgentRole = "tutor") -> ModelRequest:
         """Return the request of one tutor-side call: student turns as user, tutor turns as assistant."""

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_tutoreval.analyses import compare_with_released
 from pytest_tutoreval.claims import bundled_claims, decide_claim
-from pytest_tutoreval.errors import CorpusError
+from pytest_tutoreval.errors import CorpusError, NotCertified
 from pytest_tutoreval.records import Verdict
 from tests.store.corpora import DEMO, decide, measures_of, reseal
 
@@ -143,3 +143,14 @@ def test_a_file_that_is_another_thing_says_nothing(corpus: Path) -> None:
     (corpus / "reference" / "inference.sonnet.json").write_text("[]")
     reseal(corpus)
     assert compared(corpus, "P1", "sonnet", None)[1] == ()
+
+
+def test_a_shortfall_that_cannot_be_computed_is_said_to_be_unknown(
+    released: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise NotCertified("no point passed the optimality check")
+
+    monkeypatch.setattr("pytest_tutoreval.inference.profile_log_likelihood", refuse)
+    note = compared(released, "J2", "gpt", "opus")[1][0]
+    assert "is not the maximum -0.3119 (log-likelihood lower by an unknown amount)" in note

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tutoreval.errors import NotEvaluable
+from pytest_tutoreval.errors import NotCertified, NotEvaluable
 from pytest_tutoreval.records import Verdict
 from tests.store.corpora import Row, decide, edited
 
@@ -107,3 +107,12 @@ def test_turns_without_an_outcome_are_dropped_and_counted(released: Path, tmp_pa
 def test_a_turn_without_a_score_row_is_not_evaluable(released: Path, tmp_path: Path) -> None:
     with pytest.raises(NotEvaluable, match=r"turn conv/r0/train-1/t0: no helpfulness score by opus in the tables"):
         j2(edited(released, tmp_path / "c", scores=lambda rows: rows[1:]))
+
+
+def test_a_fit_that_cannot_be_certified_decides_nothing(released: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise NotCertified("no point passed the optimality check")
+
+    monkeypatch.setattr("pytest_tutoreval.inference.fit_crossed", refuse)
+    with pytest.raises(NotEvaluable, match=r"^helpfulness: no point passed the optimality check"):
+        j2(released)

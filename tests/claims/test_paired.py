@@ -6,7 +6,7 @@ import pytest
 
 from pytest_tutoreval.claims import bundled_claims
 from pytest_tutoreval.claims.paired import decide_paired
-from pytest_tutoreval.errors import NotEvaluable
+from pytest_tutoreval.errors import DegenerateData, NotEvaluable
 from pytest_tutoreval.records import PairedClaim, Verdict
 from tests.store.corpora import Row, a_table_corpus, edited, measures_of
 
@@ -164,3 +164,14 @@ def test_a_table_that_contradicts_itself_is_not_evaluable(released: Path, tmp_pa
     folder = edited(released, tmp_path / "c", turns=lambda rows: rows[1:])
     with pytest.raises(NotEvaluable, match=r"sonnet/conv/r0: 10 turns in the table, its session row says 11"):
         decided(folder, a_claim())
+
+
+def test_data_on_which_the_contrast_is_not_defined_decide_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise DegenerateData("no pairs", "None of the 10 replicates has the measure defined")
+
+    monkeypatch.setattr("pytest_tutoreval.inference.paired_contrast", refuse)
+    with pytest.raises(NotEvaluable, match=r"^leakage: None of the 10 replicates"):
+        decided(a_table_corpus(tmp_path / "c", HIGH, LOW), a_claim())

@@ -12,6 +12,10 @@ from tests.loopback.vendors import Shape
 
 __all__ = ["digest_of", "role_of", "speak"]
 
+_TRAINING, _PROBE = (
+    json.dumps(load_instrument().wording[name].partition("{statement}")[0], ensure_ascii=False)[1:-1]
+    for name in ("training_opening", "probe_opening")
+)
 _FIELDS = re.compile(r"exactly these fields: ([a-z_, ]+)\.")
 
 
@@ -56,11 +60,12 @@ def speak(shape: Shape, body: Mapping[str, Any]) -> str:
 
 def _student(text: str, chance: float, name: str) -> str:
     at, answer = max((text.rfind(statement), answer) for statement, answer in _answers())
-    heard = text[at:]
+    opening, heard = text[:at], text[at:]
     if "FINAL ANSWER: <number>" in heard or "state your final answer" in heard:
         return f"FINAL ANSWER: {answer:g}"
-    is_exchange = "utor" in heard or "together" in text[:at].rpartition('"role"')[2]
-    if "The answer is" in heard or chance < (0.1 if is_exchange else 0.8):
+    is_exchange = opening.rfind(_TRAINING) > opening.rfind(_PROBE)
+    is_told = "The answer is" in heard
+    if is_told or chance < (0.8 if not is_exchange else 0.1 if "utor" in heard else 0.0):
         return f"I think so ({name}).\nFINAL ANSWER: {answer + (chance < 0.05):g}"
     return f"Is it 0.5 * 48 = 24 ({name})?" if chance < 0.6 else f"I am not sure ({name})."
 

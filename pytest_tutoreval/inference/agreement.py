@@ -1,0 +1,177 @@
+"""Agreement of two raters over the same items: rank correlation, weighted kappa, and their clustered interval."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_tutoreval.errors import DegenerateData
+
+__all__ = ["ClusterInterval", "cluster_interval", "quadratic_kappa", "spearman"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClusterInterval:
+    """A percentile bootstrap interval over whole clusters.
+
+    `draws` were made; the statistic was undefined in `n_undefined` of them, which the percentiles leave out.
+    """
+
+    low: float
+    high: float
+    level: float
+    draws: int
+    n_clusters: int
+    n_undefined: int
+
+
+def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Return Spearman's rank correlation; equal values share a midrank.
+
+    Raises
+    ------
+    DegenerateData
+        A rater gives every item the same value (`kind` is "constant scores").
+    ValueError
+        Lengths differ, nothing is given, or a value is not finite.
+    """
+    one, other = _pair(first, second)
+    # Doubled midranks are whole numbers with mean n + 1, so every sum here is exact.
+    a, b = (_doubled_midranks(values) - (values.size + 1) for values in (one, other))
+    spread = float(a @ a) * float(b @ b)
+    if spread == 0.0:
+        name, values = ("first", one) if not a.any() else ("second", other)
+        raise DegenerateData(
+            "constant scores",
+            f"{name} is {values[0]:g} for all {values.size} items, so there is no order to correlate; "
+            "expected two values.",
+        )
+    return float(a @ b) / math.sqrt(spread)
+
+
+def quadratic_kappa(first: npt.ArrayLike, second: npt.ArrayLike, categories: Sequence[float] = range(1, 6)) -> float:
+    """Return Cohen's kappa with quadratic weights over the full list of categories.
+
+    Parameters
+    ----------
+    first, second : (n,) each a category
+    categories : in order, equally spaced in weight; those nobody used count too, or the weights would shrink
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, nothing is given, or a value is no category.
+
+    Notes
+    -----
+    Source: definitions, section 13; released procedure, section 7: where no disagreement is expected by chance (both
+    raters give one and the same category throughout) kappa is 1; elsewhere it is often called undefined.
+    """
+    a, b = (_positions(name, values, categories) for name, values in zip(("first", "second"), _pair(first, second)))
+    n = a.size
+    # Sum over cells of (i - j)**2 times observed counts, and times counts expected from the margins.
+    observed = int(((a - b) ** 2).sum())
+    expected = n * int((a * a).sum() + (b * b).sum()) - 2 * int(a.sum()) * int(b.sum())
+    return 1.0 if expected == 0 else 1.0 - n * observed / expected
+
+
+def cluster_interval(
+    statistic: Callable[[FloatArray, FloatArray], float],
+    clusters: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
+    *,
+    rng: np.random.Generator,
+    draws: int = 2000,
+    level: float = 0.95,
+) -> ClusterInterval:
+    """Return the percentile bootstrap interval of an agreement statistic over whole clusters.
+
+    Parameters
+    ----------
+    statistic : of the first and the second rater's values, pooled over the clusters of a draw
+        A draw in which it raises DegenerateData is counted and left out.
+    clusters : in a fixed order, each the two raters' values of its items
+    rng, draws, level
+        The stream of resamples, their number, and the nominal coverage between 0 and 1.
+
+    Raises
+    ------
+    DegenerateData
+        The statistic is defined in no draw (`kind` is "undefined statistic").
+    ValueError
+        No clusters, an empty one, or one whose raters differ in length.
+
+    Notes
+    -----
+    Source: released procedure, section 7. Turns of a conversation are not independent, so whole conversations are
+    drawn, with replacement; the order of the clusters is part of what a seed means.
+    """
+    if not clusters:
+        raise ValueError("clusters is empty; expected at least one conversation.")
+    if draws < 1:
+        raise ValueError(f"draws = {draws} is too few; expected at least 1 resample.")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level = {level} is not a coverage; expected a number between 0 and 1.")
+    pairs = [np.stack(_pair(first, second)) for first, second in clusters]
+    values: list[float] = []
+    for chosen in rng.choice(len(pairs), size=(draws, len(pairs)), replace=True).tolist():
+        pooled = np.concatenate([pairs[index] for index in chosen], axis=1)
+        try:
+            values.append(statistic(pooled[0], pooled[1]))
+        except DegenerateData:
+            continue
+    if not values:
+        raise DegenerateData(
+            "undefined statistic",
+            f"The statistic is defined in none of {draws} draws of {len(pairs)} clusters, so it has no interval.",
+        )
+    tail = 50.0 * (1.0 - level)
+    low, high = np.percentile(values, [tail, 100.0 - tail])
+    return ClusterInterval(
+        low=float(low),
+        high=float(high),
+        level=level,
+        draws=draws,
+        n_clusters=len(pairs),
+        n_undefined=draws - len(values),
+    )
+
+
+def _pair(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return both raters' values as doubles, refusing what cannot be compared."""
+    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if one.ndim != 1 or one.shape != other.shape or one.size == 0:
+        raise ValueError(
+            f"first has shape {one.shape} and second {other.shape}; expected one dimension, the same items in the "
+            "same order, at least one."
+        )
+    for name, values in (("first", one), ("second", other)):
+        for index in np.flatnonzero(~np.isfinite(values)):
+            raise ValueError(f"{name}[{index}] = {values[index]} is not finite; drop and count unrated items before.")
+    return one, other
+
+
+def _doubled_midranks(values: FloatArray) -> IntArray:
+    """Return twice the midrank of each value, which is a whole number."""
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    below = np.cumsum(counts) - counts
+    doubled: IntArray = (2 * below + counts + 1)[group].astype(np.int64)
+    return doubled
+
+
+def _positions(name: str, values: FloatArray, categories: Sequence[float]) -> IntArray:
+    """Return the position of each value among the categories."""
+    known = np.asarray(categories, dtype=np.float64)
+    if known.ndim != 1 or known.size < 2 or not (np.diff(known) > 0).all():
+        raise ValueError(f"categories = {list(categories)}; expected at least two, in rising order.")
+    positions: IntArray = np.minimum(np.searchsorted(known, values), known.size - 1).astype(np.int64)
+    for index in np.flatnonzero(known[positions] != values):
+        raise ValueError(
+            f"{name}[{index}] = {values[index]:g} is no category; expected one of "
+            f"{', '.join(f'{category:g}' for category in known)}."
+        )
+    return positions
