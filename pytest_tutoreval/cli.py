@@ -50,7 +50,7 @@ def simulate(
         from pytest_tutoreval.simulating import simulate_corpus
 
         manifest = simulate_corpus(to, load_instrument(), seed=seed, replace_existing=force)
-        typer.echo(f"{to}: simulated corpus, {len(manifest.files)} files; decide with: pytest suites --corpus {to}")
+        typer.echo(f"{to}: simulated corpus, {len(manifest.files)} files; decide with: pytest suites --corpus={to}")
 
 
 Corpus = Annotated[Path, typer.Option("--corpus", help="Folder that keeps what is collected", show_default=False)]
@@ -264,7 +264,7 @@ def import_released(source: Source, to: To) -> None:
 
         manifest = import_released_tables(source, to, load_instrument())
         bases, judges = ", ".join(manifest.bases), ", ".join(manifest.judges)
-        typer.echo(f"{to}: tables of {bases}, rated by {judges}; decide with: pytest suites --corpus {to}")
+        typer.echo(f"{to}: tables of {bases}, rated by {judges}; decide with: pytest suites --corpus={to}")
 
 
 @importing.command("calls")

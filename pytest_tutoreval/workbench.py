@@ -6,11 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_tutoreval.analyses import compare_with_released
+from pytest_tutoreval.analyses import Analysis, AnalysisInput, compare_with_released
 from pytest_tutoreval.claims import bundled_claims, decide_claim, rubrics_of
 from pytest_tutoreval.errors import ConfigurationProblem
 from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
 from pytest_tutoreval.measures import ARMS, CorpusMeasures
+from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.records.claim import Claim
 from pytest_tutoreval.records.study_file import StudyFile
 from pytest_tutoreval.records.verdict import Verdict
@@ -103,6 +104,17 @@ class Workbench:
             self._verdicts[key] = verdict.model_copy(update={"notes": (*verdict.notes, *compared)})
         return self._verdicts[key]
 
+    def analyses(self) -> Mapping[str, Analysis]:
+        """Return every analysis by name."""
+        from pytest_tutoreval.analyses.catalogue import all_analyses
+
+        return all_analyses()
+
+    def analyse(self, name: str, base: str | None, judge: str | None) -> list[AnalysisRow]:
+        """Return an analysis's rows. Raises NotEvaluable, or CorpusError where a file cannot be read."""
+        given = AnalysisInput(self.measures, base, judge, self.bases, self.judges)
+        return self.analyses()[name].run(given)
+
     def collect(
         self,
         places: Iterable[ClaimPlace],
@@ -162,5 +174,11 @@ class Workbench:
     ) -> dict[str, Any]:
         """Return the document of a finished run."""
         return build_document(
-            run, self.measures, claim_order=list(bundled_claims()), bases=bases, judges=judges, facts=facts
+            run,
+            self.measures,
+            claim_order=list(bundled_claims()),
+            analysis_order=list(self.analyses()) if run.analysed else [],
+            bases=bases,
+            judges=judges,
+            facts=facts,
         )

@@ -41,7 +41,7 @@ def test_released_tables_are_imported(paper_tables: Path, tmp_path: Path) -> Non
     assert code == 0
     assert out == (
         f"{tmp_path / 'corpus'}: tables of sonnet, gpt, gemini, rated by opus, sol; "
-        f"decide with: pytest suites --corpus {tmp_path / 'corpus'}\n"
+        f"decide with: pytest suites --corpus={tmp_path / 'corpus'}\n"
     )
     assert open_corpus(tmp_path / "corpus").manifest.content == "tables"
 

@@ -97,7 +97,18 @@ def _invalid_fields(error: ValidationError) -> list[str]:
 
 def read_claims(folder: Path) -> dict[str, Claim]:
     """Return the claims of a folder by id, in report order; a joint claim's members must be among them."""
-    claims = {claim.id: claim for claim in map(read_claim, sorted(folder.glob("*.toml")))}
+    claims: dict[str, Claim] = {}
+    broken: list[ClaimFileError] = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            claims[path.stem] = read_claim(path)
+        except ClaimFileError as exc:
+            broken.append(exc)
+    if len(broken) == 1:
+        raise broken[0]
+    if broken:
+        named = [f"{Path(error.path).name}: {problem}" for error in broken for problem in error.problems]
+        raise ClaimFileError(folder, named)
     ordered = sorted(
         claims, key=lambda name: (STUDY_ORDER.index(name) if name in STUDY_ORDER else len(STUDY_ORDER), name)
     )

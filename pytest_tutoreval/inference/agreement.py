@@ -72,7 +72,8 @@ def quadratic_kappa(first: npt.ArrayLike, second: npt.ArrayLike, categories: Seq
     Source: definitions, section 13; released procedure, section 7: where no disagreement is expected by chance (both
     raters give one and the same category throughout) kappa is 1; elsewhere it is often called undefined.
     """
-    a, b = (_positions(name, values, categories) for name, values in zip(("first", "second"), _pair(first, second)))
+    one, other = _pair(first, second)
+    a, b = _positions("first", one, categories), _positions("second", other, categories)
     n = a.size
     # Sum over cells of (i - j)**2 times observed counts, and times counts expected from the margins.
     observed = int(((a - b) ** 2).sum())

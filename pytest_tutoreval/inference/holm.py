@@ -27,7 +27,7 @@ def holm(p_values: Sequence[float | None]) -> list[float]:
     for index, p_value in enumerate(p_values):
         if p_value is None or math.isnan(p_value):
             raise ValueError(
-                f"p_values[{index}] = {p_value} is missing; a family has a fixed size, so every member needs its p-value."
+                f"p_values[{index}] = {p_value} is missing; a family has a fixed size, so every member needs its own."
             )
         if not 0.0 <= p_value <= 1.0:
             raise ValueError(f"p_values[{index}] = {p_value} is no p-value; expected a number from 0 to 1.")

@@ -1,19 +1,24 @@
-"""The two arms of a contrast, complete or not evaluable: what is missing is an error with its reason."""
+"""The cells of a contrast, complete or not evaluable: what is missing is an error with its reason."""
+
+from collections.abc import Sequence
 
 from pytest_tutoreval.errors import CorpusError, NotEvaluable
 from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
+from pytest_tutoreval.measures.policies import ARMS
 from pytest_tutoreval.records.session import SessionKey
 
-__all__ = ["ARMS", "complete_arms", "complete_scores"]
-
-# The contrast is always conv - ped; ablation conditions are never pooled with them.
-ARMS = ("conv", "ped")
+__all__ = ["ARMS", "complete_arms", "complete_cells", "complete_scores"]
 
 _SHOWN = 3
 
 
 def complete_arms(measures: CorpusMeasures, base: str) -> dict[str, Cell]:
-    """Return the conv and ped cells of a base with every registered replicate in both.
+    """Return the conv and ped cells of a base with every registered replicate in both. Raises NotEvaluable."""
+    return complete_cells(measures, base, ARMS)
+
+
+def complete_cells(measures: CorpusMeasures, base: str, conditions: Sequence[str]) -> dict[str, Cell]:
+    """Return the cells of some conditions of a base with every registered replicate in each.
 
     Raises
     ------
@@ -23,7 +28,7 @@ def complete_arms(measures: CorpusMeasures, base: str) -> dict[str, Cell]:
     registered = list(measures.instrument.study.registered_replicates())
     cells: dict[str, Cell] = {}
     problems: list[str] = []
-    for arm in ARMS:
+    for arm in conditions:
         try:
             cell = measures.cell(base, arm)
         except CorpusError as exc:
@@ -45,16 +50,18 @@ def complete_arms(measures: CorpusMeasures, base: str) -> dict[str, Cell]:
     return cells
 
 
-def complete_scores(measures: CorpusMeasures, base: str, judge: str, rubric: str) -> dict[str, CellScores]:
-    """Return a judge's scores of both arms, every in-window turn rated as registered.
+def complete_scores(
+    measures: CorpusMeasures, base: str, judge: str, rubric: str, conditions: Sequence[str] = ARMS
+) -> dict[str, CellScores]:
+    """Return a judge's scores of both arms, or of other conditions, every in-window turn rated as registered.
 
     Raises
     ------
     NotEvaluable
         Ratings are missing, incomplete, or belong to another dialogue.
     """
-    scores = {arm: measures.scores(base, arm, judge, rubric) for arm in ARMS}
-    missing = [reason for arm in ARMS for reason in scores[arm].missing]
+    scores = {arm: measures.scores(base, arm, judge, rubric) for arm in conditions}
+    missing = [reason for arm in conditions for reason in scores[arm].missing]
     if missing:
         raise NotEvaluable(_listed(missing))
     return scores

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pytest_tutoreval.errors import CorpusError
+from pytest_tutoreval.errors import CorpusError, NotEvaluable
 from pytest_tutoreval.frozen import Instrument
+from pytest_tutoreval.measures.policies import BASELINES
 from pytest_tutoreval.measures.scores import session_score, turn_score
 from pytest_tutoreval.measures.turns import MeasuredSession, SessionMeasurer
 from pytest_tutoreval.records.measured import SessionRow, TurnRow, TurnScore
@@ -25,12 +26,15 @@ __all__ = ["Cell", "CellScores", "CorpusMeasures"]
 class Cell:
     """Base x condition: sessions by replicate, and why any that exists could not be read.
 
-    `notes` name values an import brought along that were left out.
+    `attempts` says by replicate and problem which student turns of the window hold a reasoning step, in order: the
+    opening reply, then the reply to each tutor turn. Tables do not hold it. `notes` name values an import brought
+    along that were left out.
     """
 
     sessions: dict[int, SessionRow] = field(default_factory=dict)
     turns: dict[int, tuple[TurnRow, ...]] = field(default_factory=dict)
     dialogues: dict[TurnId, str] = field(default_factory=dict)
+    attempts: dict[int, Mapping[str, tuple[bool, ...]]] = field(default_factory=dict)
     broken: dict[int, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -64,6 +68,7 @@ class CorpusMeasures:
         self.corpus, self.instrument = corpus, instrument
         self._measurer = SessionMeasurer(instrument)
         self._cells: dict[tuple[str, str], Cell] = {}
+        self._whole: dict[tuple[str, str], Cell] = {}
         self._scores: dict[tuple[str, str, str, str], CellScores] = {}
 
     def cell(self, base: str, condition: str) -> Cell:
@@ -73,9 +78,26 @@ class CorpusMeasures:
             self._cells[key] = (
                 self._cell_from_text(base, condition)
                 if self.corpus.has_text
-                else _cell_from_tables(self._base_tables(base), condition)
+                else _cell_from_tables(self._base_tables(base, condition), condition)
             )
         return self._cells[key]
+
+    def whole_cell(self, base: str, condition: str) -> Cell:
+        """Return a cell measured over all visible turns instead of the answer-phase window.
+
+        Raises
+        ------
+        NotEvaluable
+            The corpus holds tables only.
+        """
+        if not self.corpus.has_text:
+            raise NotEvaluable(
+                "the tables hold in-window turns only; measures over all visible turns need the sessions' text"
+            )
+        key = (base, condition)
+        if key not in self._whole:
+            self._whole[key] = self._cell_from_text(base, condition, windowed=False)
+        return self._whole[key]
 
     def scores(self, base: str, condition: str, judge: str, rubric: str) -> CellScores:
         """Return a judge's scores of a cell."""
@@ -85,26 +107,27 @@ class CorpusMeasures:
             self._scores[key] = (
                 self._scores_from_ratings(cell, judge, rubric)
                 if self.corpus.has_text
-                else _scores_from_tables(self._base_tables(base), cell, condition, judge, rubric)
+                else _scores_from_tables(self._base_tables(base, condition), cell, condition, judge, rubric)
             )
         return self._scores[key]
 
     # from text
 
-    def _cell_from_text(self, base: str, condition: str) -> Cell:
+    def _cell_from_text(self, base: str, condition: str, *, windowed: bool = True) -> Cell:
         cell = Cell()
         for key in self.corpus.session_keys(base, condition):
             try:
-                measured = self._measure(key)
+                measured = self._measure(key, windowed)
             except CorpusError as exc:
                 cell.broken[key.replicate] = str(exc)
                 continue
             cell.sessions[key.replicate] = measured.row
             cell.turns[key.replicate] = measured.turns
             cell.dialogues.update(measured.dialogues)
+            cell.attempts[key.replicate] = measured.attempts
         return cell
 
-    def _measure(self, key: SessionKey) -> MeasuredSession:
+    def _measure(self, key: SessionKey, windowed: bool) -> MeasuredSession:
         session = self.corpus.session(key)
         protocol = self.instrument.study.protocol
         breach = protocol_breach(session, self.instrument.problems, protocol.tutor_turns)
@@ -114,7 +137,7 @@ class CorpusMeasures:
             raise CorpusError(
                 f"session {key}: seed {session.header.seed}, registered {self.instrument.study.seed(key.replicate)}"
             )
-        return self._measurer.measure(session)
+        return self._measurer.measure(session, windowed=windowed)
 
     def _scores_from_ratings(self, cell: Cell, judge: str, rubric: str) -> CellScores:
         scores = CellScores()
@@ -154,8 +177,14 @@ class CorpusMeasures:
     def _tables(self) -> TableSet:
         return self.corpus.tables()
 
-    def _base_tables(self, base: str) -> BaseTables:
-        return self._tables.get(base, BaseTables())
+    @cached_property
+    def _ablation_tables(self) -> TableSet:
+        present = (self.corpus.folder / "tables" / "ablation").is_dir()
+        return self.corpus.tables("ablation") if present else {}
+
+    def _base_tables(self, base: str, condition: str) -> BaseTables:
+        tables = self._ablation_tables if condition in BASELINES else self._tables
+        return tables.get(base, BaseTables())
 
 
 def _by_turn(

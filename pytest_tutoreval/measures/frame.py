@@ -1,13 +1,16 @@
 """The rows of a turn-level model (definitions, section 10)."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_tutoreval.errors import NotEvaluable
 from pytest_tutoreval.measures.arms import ARMS, complete_arms, complete_scores
 from pytest_tutoreval.measures.corpus import CorpusMeasures
 from pytest_tutoreval.measures.registry import TURN_OUTCOMES
+from pytest_tutoreval.records.measured import TurnRow, TurnScore
+from pytest_tutoreval.records.rating import TurnId
 
-__all__ = ["ModelFrame", "model_frame"]
+__all__ = ["ModelFrame", "model_frame", "turn_frame"]
 
 
 @dataclass(frozen=True)
@@ -34,25 +37,32 @@ def model_frame(outcome: str, measures: CorpusMeasures, base: str, judge: str | 
     NotEvaluable
     """
     cells = complete_arms(measures, base)
-    rows = sorted(
-        (turn for arm in ARMS for turns in cells[arm].turns.values() for turn in turns), key=lambda turn: turn.id
-    )
-    notes: list[str] = []
-    values: list[float | None]
-    if TURN_OUTCOMES[outcome]:
-        if judge is None:
-            raise NotEvaluable(f"{outcome} needs a judge, and the corpus holds no ratings; run a judge over it first")
-        scores = complete_scores(measures, base, judge, outcome)
-        values = [scores[row.id.condition].turns[row.id].value for row in rows]
-        notes += [f"{arm}: {usability}" for arm in ARMS if (usability := scores[arm].usability())]
-        excluded = f"scores.csv {judge}/{outcome}/"
-        notes += [note for arm in ARMS for note in cells[arm].notes if note.startswith(excluded)]
-    else:
-        values = [None if row.next_turn_independence is None else float(row.next_turn_independence) for row in rows]
-    kept = [(row, value) for row, value in zip(rows, values, strict=True) if value is not None]
-    dropped = len(rows) - len(kept)
+    rows = [turn for arm in ARMS for turns in cells[arm].turns.values() for turn in turns]
+    if not TURN_OUTCOMES[outcome]:
+        return turn_frame(outcome, rows)
+    if judge is None:
+        raise NotEvaluable(f"{outcome} needs a judge, and the corpus holds no ratings; run a judge over it first")
+    scores = complete_scores(measures, base, judge, outcome)
+    excluded = f"scores.csv {judge}/{outcome}/"
+    notes = [f"{arm}: {usability}" for arm in ARMS if (usability := scores[arm].usability())]
+    notes += [note for arm in ARMS for note in cells[arm].notes if note.startswith(excluded)]
+    return turn_frame(outcome, rows, {turn: score for arm in ARMS for turn, score in scores[arm].turns.items()}, notes)
+
+
+def turn_frame(
+    outcome: str,
+    rows: Iterable[TurnRow],
+    scores: Mapping[TurnId, TurnScore] | None = None,
+    notes: Iterable[str] = (),
+) -> ModelFrame:
+    """Return the model rows of just these turns; a judged outcome is looked up in `scores`."""
+    ordered = sorted(rows, key=lambda row: row.id)
+    values = [_value(row, scores if TURN_OUTCOMES[outcome] else None) for row in ordered]
+    kept = [(row, value) for row, value in zip(ordered, values, strict=True) if value is not None]
+    dropped = len(ordered) - len(kept)
+    said = list(notes)
     if dropped:
-        notes.append(f"{outcome}: {dropped} of {len(rows)} turns have no value and were dropped")
+        said.append(f"{outcome}: {dropped} of {len(ordered)} turns have no value and were dropped")
     return ModelFrame(
         outcome=[value for _, value in kept],
         leakage=[float(row.leaky) for row, _ in kept],
@@ -60,5 +70,11 @@ def model_frame(outcome: str, measures: CorpusMeasures, base: str, judge: str | 
         replicate=[f"r{row.id.replicate}" for row, _ in kept],
         problem=[row.id.problem for row, _ in kept],
         dropped=dropped,
-        notes=tuple(notes),
+        notes=tuple(said),
     )
+
+
+def _value(row: TurnRow, scores: Mapping[TurnId, TurnScore] | None) -> float | None:
+    if scores is not None:
+        return scores[row.id].value
+    return None if row.next_turn_independence is None else float(row.next_turn_independence)

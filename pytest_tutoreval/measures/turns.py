@@ -28,11 +28,15 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSession:
-    """A session's row, its in-window tutor turns, and the digest of the dialogue a judge reads for each."""
+    """A session's row, its in-window tutor turns, and the digest of the dialogue a judge reads for each.
+
+    `attempts` says of each in-window student turn of a tutored problem, in order, whether it holds a reasoning step.
+    """
 
     row: SessionRow
     turns: tuple[TurnRow, ...]
     dialogues: Mapping[TurnId, str]
+    attempts: Mapping[str, tuple[bool, ...]]
 
 
 class SessionMeasurer:
@@ -48,19 +52,23 @@ class SessionMeasurer:
             for problem in self._instrument.problems
         }
 
-    def measure(self, session: Session) -> MeasuredSession:
-        """Return a session's measures. Rates are None where no turn is in the window."""
+    def measure(self, session: Session, *, windowed: bool = True) -> MeasuredSession:
+        """Return a session's measures. Rates are None where no turn is in the window.
+
+        Unwindowed, every turn of a tutored problem counts; only the comparison with the window asks for that.
+        """
         transcript = read_transcript(session)
         turns: list[TurnRow] = []
         dialogues: dict[TurnId, str] = {}
-        n_student = n_attempts = 0
+        attempts: dict[str, tuple[bool, ...]] = {}
         for problem, exchange in transcript.exchanges.items():
-            window = answer_window(exchange)
+            window = answer_window(exchange) if windowed else _no_window(exchange)
             for turn, digest in self._measure_window(session, problem, exchange, window):
                 turns.append(turn)
                 dialogues[turn.id] = digest
-            n_student += len(window.student)
-            n_attempts += sum(attempts_step(said.text) for said in window.student)
+            attempts[problem] = tuple(attempts_step(said.text) for said in window.student)
+        n_student = sum(map(len, attempts.values()))
+        n_attempts = sum(map(sum, attempts.values()))
         n_leaky = sum(turn.leaky for turn in turns)
         tutor_calls = [call for call in session.calls if call.role != "student"]
         student_calls = [call for call in session.calls if call.role == "student"]
@@ -82,7 +90,7 @@ class SessionMeasurer:
             input_tokens=sum(call.input_tokens for call in session.calls),
             output_tokens=sum(call.output_tokens for call in session.calls),
         )
-        return MeasuredSession(row, tuple(turns), dialogues)
+        return MeasuredSession(row, tuple(turns), dialogues, attempts)
 
     def _measure_window(
         self, session: Session, problem: str, exchange: Exchange, window: Window
@@ -109,3 +117,7 @@ class SessionMeasurer:
             return None
         correct = sum(given is not None and abs(given - due) <= TOLERANCE for given, due in answers)
         return correct / len(items)
+
+
+def _no_window(exchange: Exchange) -> Window:
+    return Window(exchange.problem, None, exchange.tutor, exchange.student)

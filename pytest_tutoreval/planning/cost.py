@@ -144,7 +144,8 @@ def plan_cost(
     for base in needs.bases:
         tallies: dict[str, _Tally] = defaultdict(_Tally)
         sessions: list[Session] = []
-        for condition in [name for of, name in needs.cells if of == base] or sorted(POLICIES):
+        registered = [name for name in instrument.study.protocol.condition_order if name in POLICIES]
+        for condition in [name for of, name in needs.cells if of == base] or registered:
             counted = tallies if (base, condition) in needs.cells else defaultdict(_Tally)
             sessions.append(_one_session(instrument, base, condition, _PaddedCast(assumed, counted, times)))
             if counted is tallies:

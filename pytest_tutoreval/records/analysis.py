@@ -1,8 +1,10 @@
 """What is reported beside the verdicts: the `analyses` rows of verdicts.json. No row can change a verdict."""
 
+from pydantic import Field
+
 from pytest_tutoreval.records.base import Record
 
-__all__ = ["AnalysisPart", "AnalysisRow"]
+__all__ = ["AnalysisPart", "AnalysisRow", "NotAnalysed"]
 
 
 class _AnalysisNumbers(Record):
@@ -40,3 +42,12 @@ class AnalysisRow(_AnalysisNumbers):
     role: str
     components: tuple[AnalysisPart, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class NotAnalysed(Record):
+    """An analysis that could not be run, with the reason."""
+
+    analysis: str
+    base: str | None = None
+    judge: str | None = None
+    reason: str = Field(min_length=1)

@@ -10,7 +10,8 @@ from platform import python_version
 from typing import Any
 
 from pytest_tutoreval.measures import CorpusMeasures
-from pytest_tutoreval.records.verdict import NotEvaluated, Verdict
+from pytest_tutoreval.records.analysis import AnalysisRow, NotAnalysed
+from pytest_tutoreval.records.verdict import Verdict
 from pytest_tutoreval.reporting.run import ClaimRow, RunRecord
 from pytest_tutoreval.store import metered_cost
 
@@ -26,6 +27,7 @@ def build_document(
     measures: CorpusMeasures,
     *,
     claim_order: Sequence[str],
+    analysis_order: Sequence[str],
     bases: Sequence[str],
     judges: Sequence[str],
     facts: Mapping[str, Any],
@@ -34,11 +36,11 @@ def build_document(
 
     Parameters
     ----------
-    claim_order, bases, judges : the canonical order of rows; a name that is not listed comes last, by name
+    claim_order, analysis_order, bases, judges : the canonical order of rows; a name that is not listed comes last, by name
     facts : what the caller knows of the run (start, duration, workers)
     """
     manifest = measures.corpus.manifest
-    order = _Order(claim_order, bases, judges)
+    order = _Order([*claim_order, *analysis_order], bases, judges)
     verdicts = sorted(run.verdicts, key=order.key)
     not_evaluated = sorted(run.not_evaluated, key=order.key)
     return {
@@ -52,7 +54,8 @@ def build_document(
         },
         "claims": [_verdict_row(verdict) for verdict in verdicts],
         "not_evaluable": [row.model_dump(mode="json") for row in not_evaluated],
-        "analyses": [],
+        "analyses": [row.model_dump(mode="json") for row in sorted(run.analysis_rows, key=order.key)],
+        "not_analysed": [row.model_dump(mode="json") for row in sorted(run.not_analysed, key=order.key)],
         "cost": asdict(metered_cost(measures.corpus.folder)),
         "run": {
             "complete": run.complete,
@@ -62,6 +65,8 @@ def build_document(
             "unfinished": run.unfinished,
             "evaluated": len(verdicts),
             "not_evaluable": len(not_evaluated),
+            "analysed": len(run.analysed) - len(run.not_analysed),
+            "not_analysed": len(run.not_analysed),
             "bases": list(bases),
             "judges": list(judges),
             "versions": _versions(),
@@ -79,13 +84,15 @@ def _versions() -> dict[str, str]:
 
 
 class _Order:
-    """Sorts rows by claim, base and judge as registered; unlisted names come last, by name."""
+    """Sorts rows by claim or analysis, base and judge as registered; unlisted names come last, by name."""
 
-    def __init__(self, claims: Sequence[str], bases: Sequence[str], judges: Sequence[str]) -> None:
-        self._ranks = [{name: rank for rank, name in enumerate(names)} for names in (claims, bases, judges)]
+    def __init__(self, names: Sequence[str], bases: Sequence[str], judges: Sequence[str]) -> None:
+        self._ranks = [{name: rank for rank, name in enumerate(known)} for known in (names, bases, judges)]
 
-    def key(self, row: ClaimRow | NotEvaluated) -> tuple[tuple[int, str], ...]:
-        names = (row.claim, row.base, row.judge or "")
+    def key(self, row: ClaimRow | AnalysisRow | NotAnalysed) -> tuple[tuple[int, str], ...]:
+        """Return the sort key of a row; results over all bases come before those of one."""
+        what = row.analysis if isinstance(row, AnalysisRow | NotAnalysed) else row.claim
+        names = (what, row.base or "", row.judge or "")
         return tuple(
             (ranks.get(name, len(ranks) if name else -1), name) for ranks, name in zip(self._ranks, names, strict=True)
         )

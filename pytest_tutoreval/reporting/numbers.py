@@ -2,6 +2,9 @@
 
 __all__ = ["p_value", "signed"]
 
+_LEVEL = 0.05
+_MOST_DIGITS = 6
+
 
 def signed(number: float | None, digits: int = 3) -> str:
     """Return a number with its sign, `-` where there is none."""
@@ -15,4 +18,6 @@ def p_value(p: float | None) -> str:
     if p < 0.001:
         return f"{p:.1e}"
     digits = 4 if p < 0.02 else 3
+    while p < _LEVEL <= round(p, digits) and digits < _MOST_DIGITS:
+        digits += 1  # a p below the level never shows as the level
     return f"{p:.{digits}f}".removeprefix("0")

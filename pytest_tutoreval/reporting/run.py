@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_tutoreval.records.analysis import AnalysisRow, NotAnalysed
 from pytest_tutoreval.records.verdict import NotEvaluated, Verdict
 
-__all__ = ["ClaimRow", "RunRecord"]
+__all__ = ["AnalysisOutcome", "ClaimRow", "RunRecord"]
 
 ClaimRow = Verdict | NotEvaluated
+AnalysisOutcome = tuple[AnalysisRow, ...] | NotAnalysed
 
 
 @dataclass
@@ -23,6 +25,7 @@ class RunRecord:
     selected: set[str] = field(default_factory=set)
     finished: set[str] = field(default_factory=set)
     rows: dict[str, ClaimRow] = field(default_factory=dict)
+    analysed: dict[str, AnalysisOutcome] = field(default_factory=dict)
     deselected: int = 0
     last_failed: bool = False
     interrupted: bool = False
@@ -32,14 +35,23 @@ class RunRecord:
         self.selected.update(nodeids)
 
     def add_row(self, nodeid: str, payload: dict[str, Any]) -> None:
-        """Note what a claim item came to: a verdict, or the reason why there is none.
+        """Note what an item came to: a verdict or an analysis, or the reason why there is none.
 
-        A reason wins over a verdict: a test that failed after its claim was decided has decided nothing.
+        A reason wins: a test that failed after its claim was decided has decided nothing.
         """
+        if "analysis" in payload:
+            self._add_analysis(nodeid, payload)
+            return
         row: ClaimRow
         row = NotEvaluated.model_validate(payload) if "reason" in payload else Verdict.model_validate(payload)
         if nodeid not in self.rows or isinstance(row, NotEvaluated):
             self.rows[nodeid] = row
+
+    def _add_analysis(self, nodeid: str, payload: dict[str, Any]) -> None:
+        if "reason" in payload:
+            self.analysed[nodeid] = NotAnalysed.model_validate(payload)
+        elif nodeid not in self.analysed:
+            self.analysed[nodeid] = tuple(AnalysisRow.model_validate(row) for row in payload["rows"])
 
     @property
     def unfinished(self) -> list[str]:
@@ -60,6 +72,16 @@ class RunRecord:
     def verdicts(self) -> list[Verdict]:
         """The claims that were decided."""
         return [row for row in self.rows.values() if isinstance(row, Verdict)]
+
+    @property
+    def analysis_rows(self) -> list[AnalysisRow]:
+        """The rows of the analyses that were run."""
+        return [row for rows in self.analysed.values() if not isinstance(rows, NotAnalysed) for row in rows]
+
+    @property
+    def not_analysed(self) -> list[NotAnalysed]:
+        """The analyses that could not be."""
+        return [outcome for outcome in self.analysed.values() if isinstance(outcome, NotAnalysed)]
 
     @property
     def not_evaluated(self) -> list[NotEvaluated]:

@@ -39,8 +39,9 @@ def claims_section(document: Row, *, path: str | None) -> list[Line]:
         lines += [Line(""), Line(_COLUMNS.format(*_HEADINGS), {"bold": True}), *_claim_rows(claims)]
         lines += [Line(""), *_grid(claims)]
     lines += _reasons(document["not_evaluable"])
+    lines += _reasons(document["not_analysed"], heading="not analysed")
     lines += _notes(claims)
-    lines += [Line(""), _cost(document["cost"]), _counts(document["run"])]
+    lines += [Line(""), *_analyses(document), _cost(document["cost"]), _counts(document["run"])]
     if path:
         lines.append(Line(f"verdicts written to {path}"))
     return lines
@@ -88,10 +89,10 @@ def _grid(claims: Sequence[Row]) -> Iterator[Line]:
             yield Line("".join(f"{word:<{_GRID_COLUMN}}" for word in (f"  {name}", *words)).rstrip())
 
 
-def _reasons(rows: Sequence[Row]) -> Iterator[Line]:
+def _reasons(rows: Sequence[Row], *, heading: str = "not evaluable") -> Iterator[Line]:
     if rows:
         yield Line("")
-        yield Line("not evaluable", {"red": True, "bold": True})
+        yield Line(heading, {"red": True, "bold": True})
     for row in rows:
         yield Line(f"  {_place(row)}: {row['reason']}", {"red": True})
 
@@ -112,7 +113,14 @@ def _is_joint(row: Row) -> bool:
 
 
 def _place(row: Row) -> str:
-    return " ".join(filter(None, (row["claim"], row["base"], row["judge"])))
+    return " ".join(filter(None, (row.get("claim") or row["analysis"], row["base"], row["judge"])))
+
+
+def _analyses(document: Row) -> Iterator[Line]:
+    run = document["run"]
+    if run["analysed"] or run["not_analysed"]:
+        rows = len(document["analyses"])
+        yield Line(f"{run['analysed']} analyses run ({rows} rows, in no verdict), {run['not_analysed']} not run")
 
 
 def _cost(cost: Row) -> Line:

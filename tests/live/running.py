@@ -102,7 +102,7 @@ def go(server: LoopbackServer, folder: Path, needs: Needs, **changes: Any) -> Li
 
 def child_environ(**more: str) -> dict[str, str]:
     """Return the environment of a child: this one, dummy keys, a wide plain terminal."""
-    return {**os.environ, **KEYS, "COLUMNS": "200", "TERM": "dumb", "PYTHONPATH": str(ROOT), **more}
+    return {**os.environ, **KEYS, "COLUMNS": "200", "TERM": "dumb", "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]), **more}
 
 
 def command(*arguments: str | Path) -> list[str]:

@@ -41,6 +41,7 @@ def a_document(folder: Path, **run: Any) -> dict[str, Any]:
     return build_document(
         a_run(folder, **run),
         measures_of(folder),
+        analysis_order=[],
         claim_order=ORDER,
         bases=["sonnet"],
         judges=["opus"],

@@ -22,7 +22,9 @@ def document(released: Path) -> dict[str, Any]:
                 run.select([nodeid])
                 run.add_row(nodeid, decide(released, claim.id, base, judge).model_dump(mode="json"))
                 run.finished.add(nodeid)
-    return build_document(run, measures, claim_order=list(claims), bases=bases, judges=judges, facts={})
+    return build_document(
+        run, measures, analysis_order=[], claim_order=list(claims), bases=bases, judges=judges, facts={}
+    )
 
 
 def texts(document: dict[str, Any]) -> list[str]:
@@ -119,6 +121,6 @@ def test_each_verdict_has_its_colour(document: dict[str, Any]) -> None:
 
 def test_build_document_needs_no_rows(released: Path) -> None:
     document = build_document(
-        RunRecord(), measures_of(released), claim_order=[], bases=[], judges=[], facts={"workers": 2}
+        RunRecord(), measures_of(released), analysis_order=[], claim_order=[], bases=[], judges=[], facts={"workers": 2}
     )
     assert (document["claims"], document["not_evaluable"], document["run"]["workers"]) == ([], [], 2)
