@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -70,8 +70,8 @@ def measure(sizes: Sequence[int] = TINY_SESSIONS) -> str:
         walls.append(f"{timed['wall'] / timed['longest']:.2f}x at {delay * 1000:.0f} ms ({timed['wall']:.1f} s)")
     ratio = whole["cpu"] / whole["calls"] / (bare["cpu"] / bare["calls"])
     lines = [
-        f"live engine: {whole['cpu'] / whole['calls'] * 1000:.2f} ms CPU a call over {whole['calls']} calls, {ratio:.1f}x "
-        f"bare httpx ({bare['cpu'] / bare['calls'] * 1000:.2f} ms); target at most 3 ms, then 1 ms",
+        f"live engine: {whole['cpu'] / whole['calls'] * 1000:.2f} ms CPU a call over {whole['calls']} calls, "
+        f"{ratio:.1f}x bare httpx ({bare['cpu'] / bare['calls'] * 1000:.2f} ms); target at most 3 ms, then 1 ms",
         f"  wall against the longest session's own calls: {', '.join(walls)}",
         "  memory: "
         + ", ".join(f"{each['rss'] / 1024:.0f} MB at {n:,} sessions ({each['wall']:.1f} s)" for n, each in memory),
@@ -191,7 +191,7 @@ def _tiny(urls: dict[str, str], folder: str, n_sessions: int) -> dict[str, Any]:
     }
 
 
-_TASKS = {"engine": _engine, "bare": _bare, "tiny": _tiny}
+_TASKS: dict[str, Callable[..., dict[str, Any]]] = {"engine": _engine, "bare": _bare, "tiny": _tiny}
 
 
 def main() -> None:

@@ -31,8 +31,13 @@ Source = Annotated[Path, typer.Argument(exists=True, file_okay=False, show_defau
 @contextmanager
 def _failing_in_one_line() -> Generator[None]:
     """Turn an error of ours into its message and exit code 1; anything else is a bug and keeps its traceback."""
+    from pytest_tutoreval.providers.desk import Stopped
+
     try:
         yield
+    except Stopped as exc:
+        typer.echo(f"tutoreval: {exc}", err=True)
+        sys.exit(130)
     except TutorEvalError as exc:
         typer.echo(f"tutoreval: {exc}", err=True)
         sys.exit(1)
@@ -202,6 +207,40 @@ def _named(names: str) -> str:
     if not _split(names):
         raise typer.BadParameter("name at least one")
     return names
+
+
+@app.command()
+def verify(
+    corpus: Corpus,
+    judge: Annotated[str, typer.Option(help="The judge that is asked for its opinion")],
+    base: Annotated[str, typer.Option(help="Bases, comma-separated (default: all the corpus holds)")] = "",
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+) -> None:
+    """Ask a model whether student turns attempt a step; disagreements are logged, the rule's labels stand."""
+    with _failing_in_one_line():
+        from pytest_tutoreval.live import run_verification
+        from pytest_tutoreval.store import open_corpus
+
+        bases = _split(base) or list(open_corpus(corpus).manifest.bases)
+        run = _live_run(
+            corpus,
+            needs=(bases, [], [judge], ["helpfulness"]),
+            study=study,
+            prices=prices,
+            budget=budget,
+            max_retries=max_retries,
+        )
+        verified = run_verification(run, judge, said=typer.echo)
+        for line in (*verified.disagreements, *verified.failures[:5]):
+            typer.echo(line)
+        typer.echo(
+            f"{verified.given} opinions given, {verified.found} were there, {verified.unreadable} unreadable, "
+            f"{len(verified.disagreements)} disagree with the rule, {len(verified.failures)} calls failed"
+        )
+        sys.exit(1 if verified.failures else 0)
 
 
 def _split(names: str) -> list[str]:

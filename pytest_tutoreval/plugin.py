@@ -407,6 +407,7 @@ class LiveCollector:
             return
         from pytest_tutoreval.errors import TutorEvalError
         from pytest_tutoreval.live.display import show_progress
+        from pytest_tutoreval.providers.desk import Stopped
         from pytest_tutoreval.workbench import LiveSettings
 
         option = self._config.getoption
@@ -427,6 +428,8 @@ class LiveCollector:
                 return
             with show_progress(reporter.write_line, terminal=_terminal_of(reporter)) as progress:
                 outcome = bench.collect(places, settings, progress, reporter.write_line)
+        except Stopped:
+            raise KeyboardInterrupt from None
         except TutorEvalError as exc:
             raise pytest.UsageError(str(exc)) from exc
         for line in outcome.lines():

@@ -1,5 +1,6 @@
 """How far two judges agree turn by turn, and how often each is at its ceiling (definitions, section 13)."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -168,8 +169,6 @@ def _by_conversation(
 
 def _rating_parts(judge: str, scores: Sequence[TurnScore]) -> list[AnalysisPart]:
     """Return what single ratings show, which tables do not hold: usable share and variance within a turn."""
-    import math
-
     given, usable = sum(score.n_ratings for score in scores), sum(score.n_usable for score in scores)
     spreads = [score.spread for score in scores if score.spread is not None]
     within = math.fsum(spreads) / len(spreads) if spreads else None

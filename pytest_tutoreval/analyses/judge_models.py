@@ -1,5 +1,6 @@
 """Model (2) on what two judges make of the same turns, and the Holm families over bases (definitions, section 13)."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -221,19 +222,19 @@ def _observed_holm(members: Sequence[Member]) -> Sequence[float | None]:
 
 
 def _wald_p(estimate: float, se: float) -> float:
-    import math
-
     return math.erfc(abs(estimate / se) / math.sqrt(2.0))
 
 
 # fits
 
 
-def _fit_scores(measures: CorpusMeasures, base: str, judge: str, rubric: str) -> tuple["CrossedFit", int, list[str]]:
+def _fit_scores(
+    measures: CorpusMeasures, base: str, judge: str, rubric: str
+) -> tuple["CrossedFit", int, tuple[str, ...]]:
     """Return model (2) of a judge's scores, turns dropped, and notes."""
     frame = model_frame(rubric, measures, base, judge)
     fit = _fit(frame.outcome, frame.leakage, frame.policy, frame.replicate, frame.problem)
-    return fit, frame.dropped, list(frame.notes)
+    return fit, frame.dropped, frame.notes
 
 
 def _fit_difference(aligned: AlignedTurns, pair: JudgePair, *, standardised: bool) -> "CrossedFit":

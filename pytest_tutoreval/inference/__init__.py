@@ -7,6 +7,7 @@ from pytest_tutoreval.inference.contrast import Contrast, paired_contrast
 from pytest_tutoreval.inference.crossed import Coefficient, CrossedFit, fit_crossed, profile_log_likelihood
 from pytest_tutoreval.inference.holm import holm
 from pytest_tutoreval.inference.signed_rank import SignedRank, attainable_floor, signed_rank
+from pytest_tutoreval.inference.two_stage import TwoStage, two_stage
 
 __all__ = [
     "ClusterInterval",
@@ -15,6 +16,7 @@ __all__ = [
     "CrossedFit",
     "Interval",
     "SignedRank",
+    "TwoStage",
     "attainable_floor",
     "cliffs_delta",
     "cluster_interval",
@@ -26,4 +28,5 @@ __all__ = [
     "quadratic_kappa",
     "signed_rank",
     "spearman",
+    "two_stage",
 ]

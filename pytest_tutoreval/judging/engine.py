@@ -134,12 +134,10 @@ async def judge_session(
     with GrowingFile(
         path, locks=folder / LOCKS, header=header.model_dump(mode="json", exclude_none=True), sync=sync
     ) as file:
-        found = {(rating.request, rating.repetition): rating for rating in _recorded(path, file)}
-        missing = [
-            (request, dialogue)
-            for request, dialogue in requests
-            if (request.digest(), request.site.repetition) not in found
-        ]
+        found = {
+            (rating.problem, rating.turn, rating.repetition, rating.request): rating for rating in _recorded(path, file)
+        }
+        missing = [(request, dialogue) for request, dialogue in requests if _identity(request) not in found]
         given, failures = await _rate_all(missing, job.second_tries, ask, file)
     ratings = [*found.values(), *given]
     return Judged(
@@ -185,6 +183,15 @@ async def _rate(request: ModelRequest, dialogue: str, second_tries: int, ask: As
         if usable or len(discarded) == second_tries:
             return record_rating(request, dialogue, reply).model_copy(update={"discarded": tuple(discarded)})
         discarded.append(reply.text)
+
+
+def _identity(request: ModelRequest) -> tuple[str, int | None, int | None, str]:
+    """Return what a rating answers for: its turn, its repetition, and exactly what was asked.
+
+    Two problems can open with the same words, so the request alone does not name the turn.
+    """
+    site = request.site
+    return site.problem, site.turn, site.repetition, request.digest()
 
 
 def _recorded(path: Path, file: GrowingFile) -> list[Rating]:

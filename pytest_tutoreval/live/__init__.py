@@ -3,6 +3,15 @@
 from pytest_tutoreval.live.jobs import Needs
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.live.replay import replay_answerer
-from pytest_tutoreval.live.run import LiveOutcome, LiveRun, run_gates, run_live
+from pytest_tutoreval.live.run import LiveOutcome, LiveRun, run_gates, run_live, run_verification
 
-__all__ = ["LiveOutcome", "LiveRun", "Needs", "Progress", "replay_answerer", "run_gates", "run_live"]
+__all__ = [
+    "LiveOutcome",
+    "LiveRun",
+    "Needs",
+    "Progress",
+    "replay_answerer",
+    "run_gates",
+    "run_live",
+    "run_verification",
+]

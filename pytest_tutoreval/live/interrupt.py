@@ -48,10 +48,27 @@ def stopping_gracefully(stop: Stop, *, said: Callable[[str], None]) -> Iterator[
 
 
 def run_anywhere(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """Run a coroutine to its end, also where an event loop is running already: then in a thread of its own."""
+    """Run a coroutine to its end, also where an event loop is running already: then in a thread of its own.
+
+    No signal reaches a loop in a thread, so there Ctrl-C cancels at once; what was completed is on disk.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
+    cancels: list[Callable[[], object]] = []
+
+    async def cancellable() -> Result:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        if task is not None:
+            cancels.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await work()
+
     with ThreadPoolExecutor(max_workers=1) as executor:
-        return executor.submit(lambda: asyncio.run(work())).result()
+        running = executor.submit(lambda: asyncio.run(cancellable()))
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            for cancel in cancels:
+                cancel()
+            raise

@@ -15,6 +15,7 @@ from pytest_tutoreval.collecting.engine import Collected, Collection, collect_se
 from pytest_tutoreval.collecting.preflight import Preflight, run_preflight
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.judging.engine import Judged, Judging, judge_sessions
+from pytest_tutoreval.judging.verification import Verified, verify_sessions
 from pytest_tutoreval.live.gates import keep_gates, refuse_after_failed_gate
 from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
 from pytest_tutoreval.live.jobs import (
@@ -30,7 +31,7 @@ from pytest_tutoreval.live.jobs import (
 )
 from pytest_tutoreval.live.ledger import Ledger
 from pytest_tutoreval.live.progress import Progress
-from pytest_tutoreval.providers.desk import Answerer, Desk, Stop
+from pytest_tutoreval.providers.desk import Answerer, Desk, Stop, Stopped
 from pytest_tutoreval.providers.limits import Gate, RouteLimits
 from pytest_tutoreval.providers.money import Purse, Spending, UnknownPrice, price_of, total_dollars
 from pytest_tutoreval.records.corpus import CorpusManifest
@@ -41,7 +42,7 @@ from pytest_tutoreval.store import Corpus, declare_corpus, keep_reasons, open_co
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["LiveOutcome", "LiveRun", "open_desk", "run_gates", "run_live"]
+__all__ = ["LiveOutcome", "LiveRun", "open_desk", "run_gates", "run_live", "run_verification"]
 
 _SHOWN_REASONS = 5
 
@@ -161,7 +162,8 @@ async def _run(run: LiveRun, progress: Progress, said: Callable[[str], None]) ->
                 raise
             # The second signal: what was completed is counted and on disk.
         finally:
-            keep_reasons(run.folder, outcome.collection.unfinished)
+            sessions = {str(key): reason for key, reason in outcome.collection.unfinished.items()}
+            keep_reasons(run.folder, sessions | outcome.judging.incomplete)
             outcome.stopped = desk.stop.requested
             outcome.seconds = time.time() - ledger.started
             ledger.close(outcome.counts(), spending=outcome.spending)
@@ -183,21 +185,57 @@ async def _gates(run: LiveRun, said: Callable[[str], None]) -> list[Preflight]:
     instrument, preflights = run.instrument, []
     judges = {name: judge_route(instrument, name) for name in run.needs.judges}
     async with open_desk(run, Progress()) as (desk, ledger):
-        with stopping_gracefully(desk.stop, said=said):
-            for base in run.needs.bases:
-                preflights.append(
-                    await run_preflight(
-                        instrument,
-                        desk.ask,
-                        base=base,
-                        student_route=student_route(instrument),
-                        tutor_route=base_route(instrument, base),
-                        judge_routes=judges,
+        try:
+            with stopping_gracefully(desk.stop, said=said):
+                for base in run.needs.bases:
+                    preflights.append(
+                        await run_preflight(
+                            instrument,
+                            desk.ask,
+                            base=base,
+                            student_route=student_route(instrument),
+                            tutor_route=base_route(instrument, base),
+                            judge_routes=judges,
+                        )
                     )
-                )
-        keep_gates(run.folder, preflights)
-        ledger.close({"preflight": [preflight.as_record() for preflight in preflights]}, spending=desk.purse.routes)
+            if desk.stop.requested:
+                raise Stopped("the preflight was stopped before its gates were read; run it again")
+            keep_gates(run.folder, preflights)
+        finally:
+            readings = [preflight.as_record() for preflight in preflights]
+            ledger.close({"preflight": readings, "stopped": desk.stop.requested}, spending=desk.purse.routes)
     return preflights
+
+
+def run_verification(
+    run: LiveRun, judge: str, progress: Progress | None = None, *, said: Callable[[str], None] = lambda _: None
+) -> Verified:
+    """Ask a judge for its opinion on every in-window student turn of the run's bases; labels stay the rule's.
+
+    Raises
+    ------
+    ConfigurationProblem, ConfigurationError, UnknownPrice, CorpusError
+        Before anything is sent.
+    """
+    return run_anywhere(lambda: _verify(run, judge, progress or Progress(), said))
+
+
+async def _verify(run: LiveRun, judge: str, progress: Progress, said: Callable[[str], None]) -> Verified:
+    async with open_desk(run, progress) as (desk, ledger):
+        corpus = open_corpus(run.folder, instrument=run.instrument.sha256)
+        try:
+            with stopping_gracefully(desk.stop, said=said):
+                return await verify_sessions(
+                    run.instrument,
+                    _rated_keys(run, corpus),
+                    corpus.session,
+                    run.folder,
+                    judge,
+                    judge_route(run.instrument, judge),
+                    desk.ask,
+                )
+        finally:
+            ledger.close({"verification": judge, "stopped": desk.stop.requested}, spending=desk.purse.routes)
 
 
 @asynccontextmanager
@@ -205,8 +243,10 @@ async def open_desk(run: LiveRun, progress: Progress) -> AsyncIterator[tuple[Des
     """Yield the desk of a run and its ledger, once routes, keys, prices and the corpus were found fit."""
     routes = routes_of(run.instrument, run.needs)
     _check_prices(run, routes)
-    # A replay pays nobody.
-    purse = Purse(run.prices if run.answerer is None else {}, run.budget if run.answerer is None else None)
+    if run.answerer is None:
+        purse = Purse(run.prices, run.budget)
+    else:  # a replay pays nobody
+        purse = Purse({f"{route.provider}/{route.model}": Price(input=0, output=0) for route in routes.values()})
     progress.spending = purse.routes
     async with AsyncExitStack() as opened:
         open_route = run.answerer or _RouteOpener(run, opened)
@@ -303,7 +343,7 @@ class _RouteOpener:
 
         self._run, self._opened = run, opened
         self._open_http = partial(open_http, verify=tls_context())
-        self._shared: dict[str, "tuple[Gate, httpx.AsyncClient]"] = {}
+        self._shared: dict[str, tuple[Gate, httpx.AsyncClient]] = {}
         self._clients: dict[Route, Answerer] = {}
 
     def __call__(self, route: Route) -> Answerer:

@@ -1,6 +1,6 @@
 """The cells of a contrast, complete or not evaluable: what is missing is an error with its reason."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pytest_tutoreval.errors import CorpusError, NotEvaluable
 from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
@@ -63,15 +63,26 @@ def complete_scores(
     scores = {arm: measures.scores(base, arm, judge, rubric) for arm in conditions}
     missing = [reason for arm in conditions for reason in scores[arm].missing]
     if missing:
-        raise NotEvaluable(_listed(missing))
+        words = [word for arm in conditions for word in _last_words_of_judge(measures, base, arm, judge, rubric)]
+        raise NotEvaluable(_listed([*dict.fromkeys(words), *missing]))
     return scores
 
 
 def _last_words(measures: CorpusMeasures, base: str, arm: str, replicates: list[int]) -> list[str]:
     """Return why the last live run left sessions unfinished, each reason once."""
     keys = [SessionKey(base, arm, replicate) for replicate in replicates]
-    reasons = [reason for key in keys if (reason := measures.corpus.reason_unfinished(key)) is not None]
-    return [f"the last live run stopped there: {reason}" for reason in dict.fromkeys(reasons)]
+    return _said_once(measures.corpus.reason_unfinished(key) for key in keys)
+
+
+def _last_words_of_judge(measures: CorpusMeasures, base: str, arm: str, judge: str, rubric: str) -> list[str]:
+    """Return why the last live run left ratings of an arm unfinished, each reason once."""
+    keys = [SessionKey(base, arm, replicate) for replicate in measures.cell(base, arm).sessions]
+    return _said_once(measures.corpus.reason_unrated(judge, rubric, key) for key in keys)
+
+
+def _said_once(reasons: Iterable[str | None]) -> list[str]:
+    said = dict.fromkeys(reason for reason in reasons if reason is not None)
+    return [f"the last live run stopped there: {reason}" for reason in said]
 
 
 def _replicates(numbers: list[int]) -> str:

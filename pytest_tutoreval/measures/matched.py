@@ -95,7 +95,13 @@ def openings(cell: Cell, replicate: int, matched: MatchedBudget) -> Openings:
         known = sum(cell.attempts[replicate][problem][0] for problem in kept)
         return Openings(known, known)
     row = cell.sessions[replicate]
-    attempts = round((row.independence or 0.0) * row.n_student_turns)
+    if row.independence is None or row.n_student_turns != row.n_tutor_turns + len(kept) + n_dropped:
+        raise ValueError(
+            f"session {row.key}: {row.n_student_turns} student turns beside {row.n_tutor_turns} tutor turns on "
+            f"{len(kept) + n_dropped} problems, independence {row.independence}; expected an opening reply and one "
+            "reply a tutor turn"
+        )
+    attempts = round(row.independence * row.n_student_turns)
     in_all = attempts - sum(bool(turn.next_turn_independence) for turn in cell.turns[replicate])
     if not 0 <= in_all <= len(kept) + n_dropped:
         raise ValueError(

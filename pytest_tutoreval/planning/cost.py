@@ -11,7 +11,7 @@ from pytest_tutoreval.live.jobs import Needs, base_route, judge_route, routes_of
 from pytest_tutoreval.policies import POLICIES
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.providers.money import price_of
-from pytest_tutoreval.records.session import Route, Session, SessionHeader
+from pytest_tutoreval.records.session import UNTUTORED, Route, Session, SessionHeader
 from pytest_tutoreval.records.study_file import Price, RouteSettings, StudyFile
 
 __all__ = ["Assumptions", "CostPlan", "RoleCost", "plan_cost"]
@@ -19,24 +19,24 @@ __all__ = ["Assumptions", "CostPlan", "RoleCost", "plan_cost"]
 MILLION = 1_000_000
 CHARACTERS_A_TOKEN = 4
 PROBE_PURPOSES = ("probe", "commitment")
-# The condition whose visible turns are a responder's, after a tracker's call.
-TRACKED = "ped"
+# The node of conv and its revisions; every other visible turn is a responder's.
+CONV_NODE = "conv"
+TUTORED = "tutored"
 
 
 @dataclass(frozen=True)
 class Assumptions:
     """What a plan takes for granted, all of it stated beside the numbers.
 
-    Reply lengths are in tokens and near those of the released logs, a `responder` being the visible turn of a policy
-    with a tracker. Every n-th probe is taken to need one elicitation, by condition, as released: each one without a
-    tutor, hardly any after one. Every tutor turn is taken to lie in the window, so rating costs are upper ends.
-    `seconds` is one call's latency.
+    Reply lengths are in tokens and near those of the released logs, a `responder` being who speaks in ped. Every n-th
+    probe is taken to need one elicitation, as released: each one in cold, hardly any in a tutored condition. Every
+    tutor turn is taken to lie in the window, so rating costs are upper ends. `seconds` is one call's latency.
     """
 
     reply_tokens: Mapping[str, int] = field(
         default_factory=lambda: {"student": 80, "tutor": 230, "tracker": 90, "responder": 70, "judge": 70}
     )
-    elicited_every: Mapping[str, int] = field(default_factory=lambda: {"cold": 1, "conv": 13, "ped": 13})
+    elicited_every: Mapping[str, int] = field(default_factory=lambda: {UNTUTORED: 1, TUTORED: 13})
     seconds: float = 3.0
 
 
@@ -102,14 +102,15 @@ class _PaddedCast:
 
     def __call__(self, request: ModelRequest) -> ModelReply:
         assumed, site = self._assumptions, request.site
-        speaker = "responder" if request.role == "tutor" and site.condition == TRACKED else request.role
+        speaker = "responder" if request.role == "tutor" and site.node != CONV_NODE else request.role
         tokens = assumed.reply_tokens[speaker]
         role = "student" if request.role == "student" else "tutor"
         self._tallies[role].add(_prompt_tokens(request), tokens, self._times)
         text = "word" * tokens
         if site.purpose in PROBE_PURPOSES:
             self._probes += site.purpose == "probe"
-            if site.purpose == "commitment" or self._probes % assumed.elicited_every.get(site.condition, 1):
+            every = assumed.elicited_every[UNTUTORED if site.condition == UNTUTORED else TUTORED]
+            if site.purpose == "commitment" or self._probes % every:
                 text += "\nFINAL ANSWER: 1"
         return ModelReply(text)
 

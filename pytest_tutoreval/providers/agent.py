@@ -26,16 +26,17 @@ class Message:
 class CallSite:
     """Where in the study a call stands. Kept with the answer, never sent to a provider.
 
-    `purpose` is exchange, probe or commitment, or rating for a judge. `turn` counts from 0: the tutor turn for tutor,
-    tracker and judge, the student's own turn on the problem in an exchange, the elicitation in a commitment. A judge's
-    call also has a `rubric` and a 0-based `repetition`.
+    `purpose` is exchange, probe or commitment, or rating or verification for a judge. `turn` counts from 0: the tutor
+    turn for tutor, tracker and rating, the student's own turn on the problem in an exchange, the elicitation in a
+    commitment; in a verification it is the position of the student's call. A rating also has a `rubric` and a 0-based
+    `repetition`.
     """
 
     base: str
     condition: str
     replicate: int
     problem: str
-    purpose: Literal["exchange", "probe", "commitment", "rating"]
+    purpose: Literal["exchange", "probe", "commitment", "rating", "verification"]
     turn: int | None = None
     node: str | None = None
     route: str | None = None

@@ -37,8 +37,8 @@ class StudentAmendment(Record):
     provider: str
     pin: tuple[str, ...] = ()
     sampling: Sampling
-    date: str
-    reason: str
+    date: str = Field(pattern=r"^\d{4}-\d{2}-\d{2}$")
+    reason: str = Field(min_length=1)
 
 
 class StudyFile(Record):

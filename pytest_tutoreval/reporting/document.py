@@ -36,7 +36,7 @@ def build_document(
 
     Parameters
     ----------
-    claim_order, analysis_order, bases, judges : the canonical order of rows; a name that is not listed comes last, by name
+    claim_order, analysis_order, bases, judges : the order of rows; a name that is not listed comes last, by name
     facts : what the caller knows of the run (start, duration, workers)
     """
     manifest = measures.corpus.manifest

@@ -21,7 +21,7 @@ __all__ = ["DATA_FOLDERS", "MANIFEST", "REASONS", "Corpus", "file_digest", "open
 
 MANIFEST = "corpus.toml"
 
-# Why the last live run left sessions unfinished, by session: no data, so under no seal.
+# Why the last live run left sessions unfinished, or rating files by their path: no data, so under no seal.
 REASONS = "runs/unfinished.json"
 
 DATA_FOLDERS = ("sessions", "ratings", "tables", "reference")
@@ -134,6 +134,10 @@ class Corpus:
     def reason_unfinished(self, key: SessionKey) -> str | None:
         """Return why the last live run could not finish a session, or None where it left no word."""
         return self._reasons.get(str(key))
+
+    def reason_unrated(self, judge: str, rubric: str, key: SessionKey) -> str | None:
+        """Return why the last live run could not finish a session's ratings, or None where it left no word."""
+        return self._reasons.get(ratings_path(judge, rubric, key))
 
     def ratings(self, judge: str, rubric: str, key: SessionKey) -> list[Rating] | None:
         """Return a judge's ratings of a session, or None where there is no such file."""

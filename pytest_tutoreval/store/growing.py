@@ -100,7 +100,7 @@ class GrowingFile:
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
-            await asyncio.wait([writing])
+            await asyncio.gather(writing, return_exceptions=True)
             raise
 
     def append(self, fields: dict[str, Any]) -> None:

@@ -65,7 +65,7 @@ def _billed(folder: Path) -> Iterator[list[_Billed]]:
             for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
                 if '"spending"' in line:
                     yield [_Billed.model_validate(route) for route in json.loads(line)["spending"].values()]
-        except (OSError, ValueError, KeyError, AttributeError) as exc:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as exc:
             problem = first_problem(exc) if isinstance(exc, ValidationError) else exc
             raise CorpusError(
                 f"{path}: a ledger that cannot be read ({problem}); move it away to report without"

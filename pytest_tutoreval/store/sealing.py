@@ -10,7 +10,6 @@ import tomli_w
 
 from pytest_tutoreval.errors import CorpusError
 from pytest_tutoreval.records.corpus import CorpusManifest
-from pytest_tutoreval.records.session import SessionKey
 from pytest_tutoreval.store.corpus import DATA_FOLDERS, MANIFEST, REASONS, file_digest, open_corpus
 
 __all__ = ["declare_corpus", "keep_reasons", "seal_corpus", "seal_files"]
@@ -71,12 +70,15 @@ def seal_files(folder: Path, names: Iterable[str], *, found: Iterable[str] = ())
         return _write_manifest(folder, manifest.model_copy(update={"files": files}))
 
 
-def keep_reasons(folder: Path, reasons: Mapping[SessionKey, str]) -> None:
-    """Leave word why the last live run could not finish a session; whoever misses the session can then say so."""
+def keep_reasons(folder: Path, reasons: Mapping[str, str]) -> None:
+    """Leave word why the last live run could not finish a session or, by its path, a rating file.
+
+    Whoever misses it can then say so.
+    """
     try:
         path = folder / REASONS
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({str(key): reason for key, reason in reasons.items()}, indent=1), encoding="utf-8")
+        path.write_text(json.dumps(dict(reasons), indent=1), encoding="utf-8")
     except OSError:
         return  # on a full disk the run's own error says it
 

@@ -250,6 +250,14 @@ def test_a_student_who_committed_in_the_exchange_is_not_elicited() -> None:
     assert {request.site.purpose for request in cast.asked("student", isolated=False)} == {"exchange"}
 
 
+def test_a_student_who_never_commits_is_elicited_twice_and_not_lifted() -> None:
+    cast = Cast(says=lambda request: None if is_isolated(request) else "I do not know.")
+    reading = gate(read(cast), "learnability")
+    assert (reading.passed, reading.reading) == (False, "0 of 6 training problems with the tutor, 0 alone")
+    asked = [request for request in cast.asked("student", isolated=False) if request.site.purpose == "commitment"]
+    assert Counter(request.site.problem for request in asked) == dict.fromkeys(TRAINING, 2)
+
+
 # leakage: more than none of 24 conv turns
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -102,7 +102,14 @@ def go(server: LoopbackServer, folder: Path, needs: Needs, **changes: Any) -> Li
 
 def child_environ(**more: str) -> dict[str, str]:
     """Return the environment of a child: this one, dummy keys, a wide plain terminal."""
-    return {**os.environ, **KEYS, "COLUMNS": "200", "TERM": "dumb", "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]), **more}
+    return {
+        **os.environ,
+        **KEYS,
+        "COLUMNS": "200",
+        "TERM": "dumb",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        **more,
+    }
 
 
 def command(*arguments: str | Path) -> list[str]:
@@ -215,15 +222,10 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 def seals_hold(folder: Path) -> bool:
     """Whether every data file is sealed, with the digest it has."""
-    sealed = tomllib.loads((folder / "corpus.toml").read_text(encoding="utf-8")).get("files", {})
+    sealed: dict[str, str] = tomllib.loads((folder / "corpus.toml").read_text(encoding="utf-8")).get("files", {})
     return sealed == {
         path.relative_to(folder).as_posix(): file_digest(path.read_bytes()) for path in _data_files(folder)
     }
-
-
-def excess(asked: Counter[str], recorded: Iterable[str] | Mapping[str, int]) -> Counter[str]:
-    """Return what was asked more often than it is on record."""
-    return asked - Counter(recorded)
 
 
 def lines_of(text: str, *words: str) -> Sequence[str]:

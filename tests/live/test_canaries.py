@@ -1,6 +1,5 @@
 """Keys: in no file, no output, no report, no traceback, not with --showlocals, not when a provider echoes them."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.live.running import ROOT, a_study_file, child_environ, command
+from tests.live.running import a_study_file, child_environ, command
 from tests.live.voices import speak
 from tests.loopback.server import LoopbackServer, Step
 
@@ -42,7 +41,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[LoopbackServer]:
         "fine": [],
         "echoed-500": [Step(times=4, status=500, body={"error": {"message": ECHO}})],
         "echoed-401": [Step(times=3), Step(times=-1, status=401, body={"error": {"message": ECHO}})],
-        "echoed-header": [Step(times=2, status=503, headers={"x-request-id": "{key}", "request-id": "{key}"}, body="{}")],
+        "echoed-header": [
+            Step(times=2, status=503, headers={"x-request-id": "{key}", "request-id": "{key}"}, body="{}")
+        ],
         "echoed-in-200": [Step(times=3, error={"code": 500, "message": ECHO})],
         "echoed-garbage": [Step(times=3, body=f"<html>{ECHO}</html>")],
     }
@@ -68,7 +69,7 @@ def test_keys_are_nowhere_after_collecting_and_judging(server: LoopbackServer, t
     assert files_with_leaks(tmp_path) == []
 
 
-CRASHING = '''
+CRASHING = """
 import pytest
 from pytest_tutoreval.providers import client, wire
 
@@ -80,7 +81,7 @@ def crash(*_, **__):
 @pytest.mark.claim("P1")
 def test_p1(decided, base):
     assert decided is None, "shown with locals"
-'''
+"""
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,17 @@ def test_keys_are_not_shown_with_locals(tmp_path: Path, patch: str) -> None:
         study = a_study_file(tmp_path, server.base_urls)
         finished = subprocess.run(
             [
-                *(sys.executable, "-m", "pytest", "test_crash.py", "-p", "no:cacheprovider", "--live", "--base", "sonnet"),
+                *(
+                    sys.executable,
+                    "-m",
+                    "pytest",
+                    "test_crash.py",
+                    "-p",
+                    "no:cacheprovider",
+                    "--live",
+                    "--base",
+                    "sonnet",
+                ),
                 *("--showlocals", "-vv", "--full-trace", "--corpus", "corpus", "--tutoreval-study", str(study)),
                 *("--tutoreval-report", "report", "--junitxml", "junit.xml", "-o", "log_level=DEBUG"),
                 *("--log-file", "log.txt", "--log-file-level", "DEBUG"),
@@ -128,4 +139,3 @@ def test_a_key_that_is_given_to_a_run_is_not_in_its_repr(tmp_path: Path) -> None
 def test_a_canary_would_be_found(tmp_path: Path) -> None:
     (tmp_path / "leak.txt").write_text(f"x{CANARIES['OPENAI_API_KEY']}x")
     assert files_with_leaks(tmp_path) == [str(tmp_path / "leak.txt")]
-    assert os.path.isdir(ROOT)

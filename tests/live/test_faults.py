@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from pytest_tutoreval.live import Needs
-from tests.live.running import a_run, a_study_file, asked_bodies, bodies_on_disk, go, seals_hold, short_instrument, whole_lines
+from tests.live.running import (
+    a_run,
+    a_study_file,
+    asked_bodies,
+    bodies_on_disk,
+    go,
+    seals_hold,
+    short_instrument,
+    whole_lines,
+)
 from tests.live.voices import speak
 from tests.loopback.server import LoopbackServer, Step
 
@@ -39,12 +48,12 @@ def test_a_route_that_stops_leaves_the_others_to_finish(tmp_path: Path) -> None:
 
 
 def test_a_storm_of_429_is_waited_out_and_every_attempt_is_kept(tmp_path: Path) -> None:
-    storm = Step(times=12, status=429, headers={"retry-after-ms": "20"}, body={"error": {"message": "slow down"}})
+    storm = Step(times=6, status=429, headers={"retry-after-ms": "20"}, body={"error": {"message": "slow down"}})
     with LoopbackServer([storm], answer=speak) as server:
         study = a_study_file(tmp_path, server.base_urls, concurrency=3)
         outcome = go(server, tmp_path / "corpus", CONV, study=study, replicates=(0, 1, 2), max_retries=50)
         assert outcome.complete
-        assert len(server.journal) == outcome.collection.calls + 12
+        assert len(server.journal) == outcome.collection.calls + 6
         assert server.most_at_once <= 6
     kept = [
         failure["kind"]
@@ -52,8 +61,8 @@ def test_a_storm_of_429_is_waited_out_and_every_attempt_is_kept(tmp_path: Path) 
         for line in whole_lines(path)
         for failure in line.get("failures", ())
     ]
-    assert kept == ["rate_limit"] * 12
-    assert sum(spending.failed_attempts for spending in outcome.spending.values()) == 12
+    assert kept == ["rate_limit"] * 6
+    assert sum(spending.failed_attempts for spending in outcome.spending.values()) == 6
 
 
 def test_no_retries_is_one_attempt_a_call(tmp_path: Path) -> None:

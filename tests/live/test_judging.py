@@ -28,7 +28,11 @@ def server() -> Iterator[LoopbackServer]:
 
 
 def rating_lines(folder: Path, judge: str, rubric: str = "helpfulness") -> list[dict[str, Any]]:
-    return [line for path in sorted((folder / "ratings" / judge / rubric).rglob("*.jsonl")) for line in whole_lines(path)[1:]]
+    return [
+        line
+        for path in sorted((folder / "ratings" / judge / rubric).rglob("*.jsonl"))
+        for line in whole_lines(path)[1:]
+    ]
 
 
 def judge_bodies(server: LoopbackServer) -> list[Any]:
@@ -90,7 +94,9 @@ def test_another_rubric_is_another_instrument_and_refused(server: LoopbackServer
     assert len(server.journal) == before
 
 
-def judged_with(tmp_path: Path, reply: str | Step, judge: str = "opus") -> tuple[LiveOutcome, list[dict[str, Any]], int]:
+def judged_with(
+    tmp_path: Path, reply: str | Step, judge: str = "opus"
+) -> tuple[LiveOutcome, list[dict[str, Any]], int]:
     """Return what came of judging in which every reply is this one, the ratings, and the number of calls."""
 
     def say(shape: Shape, body: Mapping[str, Any]) -> str:
@@ -165,7 +171,9 @@ def test_a_second_try_that_succeeds_keeps_the_first_reply(tmp_path: Path) -> Non
 
 
 def test_a_judge_that_fails_leaves_what_was_given_and_is_resumed(tmp_path: Path) -> None:
-    bad = Step(times=4, model="claude-opus-4-8", status=400, body={"type": "error", "error": {"type": "x", "message": "no"}})
+    bad = Step(
+        times=4, model="claude-opus-4-8", status=400, body={"type": "error", "error": {"type": "x", "message": "no"}}
+    )
     with LoopbackServer([Step(times=2, model="claude-opus-4-8"), bad], answer=speak) as server:
         study = a_study_file(tmp_path, server.base_urls, concurrency=1)
         outcome = go(server, tmp_path / "corpus", needs("opus"), study=study)

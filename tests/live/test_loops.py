@@ -1,9 +1,11 @@
 """Event loops: a live run works where there is none, where one is running, and where one has been."""
 
 import asyncio
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tutoreval.live import Needs, run_live
-from tests.live.running import ROOT, a_run, a_study_file, child_environ, go
+from tests.live.running import a_run, a_study_file, child_environ, go
 from tests.live.voices import speak
 from tests.loopback.server import LoopbackServer
 
@@ -46,7 +48,50 @@ def test_in_a_thread_that_is_not_the_main_one(server: LoopbackServer, tmp_path: 
     assert outcomes[0].complete
 
 
-TESTS = '''
+INTERRUPTED = """
+import asyncio
+from pathlib import Path
+from tests.live.running import a_run
+from pytest_tutoreval.live import Needs, run_live
+from tests.live.voices import speak
+from tests.loopback.server import LoopbackServer, Step
+
+async def main():
+    with LoopbackServer([Step(times=4), Step(times=-1, delay=60)], answer=speak) as server:
+        run = a_run(server, Path("corpus"), Needs.crossed(bases=["sonnet"], conditions=["conv"]))
+        print("begun", flush=True)
+        run_live(run)
+
+asyncio.run(main())
+"""
+
+
+def test_ctrl_c_cancels_a_run_inside_a_running_loop(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED],
+        env=child_environ(),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        sessions = tmp_path / "corpus" / "sessions"
+        until = time.monotonic() + 20
+        while sum(path.read_bytes().count(b"\n") for path in sessions.rglob("*.jsonl")) < 6:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        # The outer loop takes the first as its own, to be seen once it runs again.
+        for _ in range(2):
+            child.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        _, said = child.communicate(timeout=20)
+    assert child.returncode != 0
+    assert "KeyboardInterrupt" in said
+
+
+TESTS = """
 import asyncio
 import pytest
 from tests.live.running import a_run
@@ -73,7 +118,7 @@ async def test_with_an_asynchronous_test_around_a_plain_fixture(outcome):
 
 def test_in_a_plain_test(outcome):
     assert outcome.complete
-'''
+"""
 
 
 @pytest.mark.parametrize(
@@ -126,4 +171,3 @@ def test_live_claims_beside_an_async_pytest_plugin(server: LoopbackServer, tmp_p
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "sessions: 20 finished" in finished.stdout
-    assert ROOT.is_dir()

@@ -17,8 +17,11 @@ PRICE = (3.0, 15.0)
 
 def cost_on_disk(folder: Path) -> float:
     """Return the dollars of every call on disk, from the tokens the server counted."""
-    lines = [line for part in ("sessions", "ratings") for path in (folder / part).rglob("*.jsonl") for line in whole_lines(path)]
-    return sum(line.get("input_tokens", 0) * PRICE[0] + line.get("output_tokens", 0) * PRICE[1] for line in lines) / 1e6
+    paths = [path for part in ("sessions", "ratings") for path in (folder / part).rglob("*.jsonl")]
+    lines = [line for path in paths for line in whole_lines(path)]
+    n_input = sum(int(line.get("input_tokens", 0)) for line in lines)
+    n_output = sum(int(line.get("output_tokens", 0)) for line in lines)
+    return (n_input * PRICE[0] + n_output * PRICE[1]) / 1e6
 
 
 def run(server: LoopbackServer, folder: Path, budget: float | None) -> LiveOutcome:
@@ -115,6 +118,8 @@ def test_the_ledger_keeps_what_each_route_was_billed(tmp_path: Path) -> None:
 def test_prices_that_are_zero_cost_nothing_under_a_budget_of_zero(tmp_path: Path) -> None:
     with LoopbackServer(answer=speak) as server:
         study = a_study_file(tmp_path, server.base_urls, price=(0.0, 0.0))
-        outcome = go(server, tmp_path / "corpus", Needs.crossed(bases=["gpt"], conditions=["cold"]), study=study, budget=0.0)
+        outcome = go(
+            server, tmp_path / "corpus", Needs.crossed(bases=["gpt"], conditions=["cold"]), study=study, budget=0.0
+        )
     assert outcome.complete
     assert outcome.dollars == 0

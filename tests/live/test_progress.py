@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tutoreval.live import Needs, Progress, run_live
-from pytest_tutoreval.live import display
+from pytest_tutoreval.live import Needs, Progress, display, run_live
 from pytest_tutoreval.live.display import show_progress
 from tests.live.running import ROOT, a_run, a_study_file, child_environ, command
 from tests.live.voices import speak
@@ -75,7 +74,17 @@ def test_where_there_is_no_terminal_a_line_is_written_now_and_then(
 def test_the_command_writes_plain_lines_into_a_pipe(server: LoopbackServer, tmp_path: Path) -> None:
     finished = subprocess.run(
         command(
-            *("collect", "--corpus", tmp_path / "corpus", "--base", "sonnet", "--condition", "cold", "--replicates", "2"),
+            *(
+                "collect",
+                "--corpus",
+                tmp_path / "corpus",
+                "--base",
+                "sonnet",
+                "--condition",
+                "cold",
+                "--replicates",
+                "2",
+            ),
             *("--study", a_study_file(tmp_path, server.base_urls)),
         ),
         env=child_environ(),
@@ -93,7 +102,17 @@ def test_the_command_writes_plain_lines_into_a_pipe(server: LoopbackServer, tmp_
 def test_the_command_draws_a_bar_on_a_terminal(server: LoopbackServer, tmp_path: Path) -> None:
     code, output = on_a_terminal(
         command(
-            *("collect", "--corpus", tmp_path / "corpus", "--base", "sonnet", "--condition", "cold", "--replicates", "4"),
+            *(
+                "collect",
+                "--corpus",
+                tmp_path / "corpus",
+                "--base",
+                "sonnet",
+                "--condition",
+                "cold",
+                "--replicates",
+                "4",
+            ),
             *("--study", a_study_file(tmp_path, server.base_urls)),
         ),
         tmp_path,

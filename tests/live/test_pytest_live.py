@@ -141,6 +141,10 @@ def test_judge_bound_claims_are_judged_before_they_are_decided(server: LoopbackS
     again = run(server, tmp_path, "--base", "sonnet", "--judge", "opus", "-m", "J1 or P3")
     assert again.calls == 0
     assert again.verdicts == finished.verdicts
+    broke = run(server, tmp_path, "--base", "sonnet", "--judge", "sol", "-m", "J1", "--tutoreval-budget", "0")
+    assert broke.calls == 0
+    (row,) = broke.document["not_evaluable"]
+    assert "the budget of 0.00 dollars is reached" in row["reason"]
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

@@ -1,4 +1,4 @@
-"""What a loopback server says to a whole study: texts decided by the request body alone, so a resumed run hears them."""
+"""What a loopback server says to a whole study, decided by the request body alone: a resumed run hears the same."""
 
 import hashlib
 import json
@@ -74,4 +74,4 @@ def _rating(text: str, chance: float) -> str:
     fields = _FIELDS.search(text)
     assert fields is not None
     overall = 1 + int(chance * 5)
-    return json.dumps({field: overall for field in fields[1].split(", ")})
+    return json.dumps(dict.fromkeys(fields[1].split(", "), overall))

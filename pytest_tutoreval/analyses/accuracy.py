@@ -1,0 +1,60 @@
+"""Probe accuracy by phase and condition: secondary, near its ceiling (definitions, section 14)."""
+
+from pytest_tutoreval.analyses.registry import Analysis, AnalysisInput
+from pytest_tutoreval.analyses.subject import Subject
+from pytest_tutoreval.errors import NotEvaluable
+from pytest_tutoreval.measures import ARMS, complete_cells
+from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
+from pytest_tutoreval.records.session import UNTUTORED
+
+__all__ = ["ACCURACY"]
+
+PHASES = ("immediate", "delayed", "transfer")
+
+
+def accuracy(given: AnalysisInput) -> list[AnalysisRow]:
+    """Return mean accuracy by phase and condition with its interval over replicates, then the range of all.
+
+    Raises
+    ------
+    NotEvaluable
+        No condition is complete.
+    """
+    subject = Subject.of("accuracy", "descriptive", given)
+    rows: list[AnalysisRow] = []
+    reasons: list[NotEvaluable] = []
+    for condition in (UNTUTORED, *ARMS):
+        try:
+            sessions = complete_cells(given.measures, subject.base, (condition,))[condition].sessions
+        except NotEvaluable as exc:
+            reasons.append(exc)
+            rows += [subject.undecided(f"accuracy.{phase}.{condition}", exc) for phase in PHASES]
+            continue
+        rows += [
+            subject.mean_row(
+                f"accuracy.{phase}.{condition}", [getattr(row, f"accuracy_{phase}") for row in sessions.values()]
+            )
+            for phase in PHASES
+        ]
+    if len(reasons) == 1 + len(ARMS):
+        raise reasons[0]
+    known = [row.estimate for row in rows if row.estimate is not None]
+    rows.append(
+        subject.row(
+            "accuracy.range",
+            estimate=max(known) - min(known) if known else None,
+            n=len(known),
+            components=(
+                (AnalysisPart(name="min", estimate=min(known)), AnalysisPart(name="max", estimate=max(known)))
+                if known
+                else ()
+            ),
+            notes=("near the ceiling in carried context, so no durable learning is inferred",),
+        )
+    )
+    return rows
+
+
+ACCURACY: tuple[Analysis, ...] = (
+    Analysis("accuracy", "Probe accuracy by phase and condition", "descriptive", "base", accuracy),
+)
