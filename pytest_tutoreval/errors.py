@@ -19,6 +19,7 @@ TutorEvalError
 ├── BlindingBroken           a judge's request holds more than it may; nothing was sent
 ├── ProtocolError            an agent or caller stepped outside the session protocol
 ├── NotEvaluable             a claim cannot be decided from this corpus; an error, never a verdict
+│   └── NotInCorpus          an analysis is about something this kind of corpus does not have at all
 └── StatisticsError
     ├── UnpairedError        two arms that cannot be paired
     ├── DegenerateData       data on which the model is not defined (named in `kind`)
@@ -45,6 +46,7 @@ __all__ = [
     "InstrumentError",
     "NotCertified",
     "NotEvaluable",
+    "NotInCorpus",
     "ProtocolError",
     "RegistrationMismatch",
     "ReplayMiss",
@@ -150,6 +152,10 @@ class ProtocolError(TutorEvalError):
 
 class NotEvaluable(TutorEvalError):
     """The claim cannot be decided from this corpus, with the reason; never a verdict."""
+
+
+class NotInCorpus(NotEvaluable):
+    """An analysis is about what this kind of corpus does not have at all: text, ablations, a second judge."""
 
 
 class StatisticsError(TutorEvalError):

@@ -17,6 +17,7 @@ from pytest_tutoreval.options import add_options, expand_names
 if TYPE_CHECKING:
     from pytest_tutoreval.claims import DecidedClaim
     from pytest_tutoreval.collecting.preflight import GateReading
+    from pytest_tutoreval.records.analysis import AnalysisRow
     from pytest_tutoreval.records.claim import Claim
     from pytest_tutoreval.workbench import ClaimPlace, Workbench
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 UNJUDGED = "unjudged"
 
 _MARKERS = (
+    "analysis(name): the test runs this analysis, which is in no verdict",
     "claim(id): the test decides this registered claim, once a base and, where it is judge-bound, a judge",
     "base(name): items of this tutor base",
     "judge(name): items decided by this judge's ratings",
@@ -95,6 +97,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise a claim's test over bases and, where it is judge-bound, judges. Other tests are left alone."""
     if metafunc.definition.get_closest_marker("preflight") and "gate_reading" in metafunc.fixturenames:
         _parametrize_gates(metafunc)
+    if (named := metafunc.definition.get_closest_marker("analysis")) is not None:
+        _parametrize_analysis(metafunc, named)
     marker = metafunc.definition.get_closest_marker("claim")
     if marker is None:
         return
@@ -138,6 +142,58 @@ def _parametrize_gates(metafunc: pytest.Metafunc) -> None:
             for gate in GATES
         ],
     )
+
+
+def _parametrize_analysis(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
+    """Parametrise an analysis's test over what it is run once for: nothing, a base, or a base and a judge."""
+    known = _workbench(metafunc.config).analyses()
+    name = str(marker.args[0]) if marker.args else ""
+    if name not in known:
+        raise pytest.Collector.CollectError(
+            f"{metafunc.definition.name}: analysis {name!r} is not known. Known: {', '.join(known)}."
+        )
+    analysis = known[name]
+    bases, judges = _selected(metafunc.config)
+    role = _mark(metafunc.config, analysis.role)
+    places: list[tuple[str | None, str | None]]
+    match analysis.scope:
+        case "corpus":
+            places = [(None, None)]
+        case "base":
+            places = [(base, None) for base in bases]
+        case "base_judge":
+            places = [(base, judge) for base in bases for judge in judges]
+    # The scope says what an analysis is run once for, so its test need not name both.
+    metafunc.fixturenames.extend(name for name in ("base", "judge") if name not in metafunc.fixturenames)
+    metafunc.parametrize(
+        ("base", "judge"),
+        [
+            pytest.param(
+                base,
+                judge,
+                id="-".join(filter(None, (base, judge))) or "corpus",
+                marks=[role, *(_place_marks(metafunc.config, base, judge) if base else [])],
+            )
+            for base, judge in places
+        ],
+    )
+
+
+@pytest.fixture
+def analysed(request: pytest.FixtureRequest) -> "list[AnalysisRow]":
+    """The rows of this test's analysis: skipped where such a corpus has nothing for it, an error where data miss."""
+    from pytest_tutoreval.errors import NotInCorpus, TutorEvalError
+
+    params = _params(request.node)
+    name = request.node.get_closest_marker("analysis").args[0]
+    try:
+        rows = _workbench(request.config).analyse(name, params["base"], params["judge"])
+    except NotInCorpus as exc:
+        pytest.skip(str(exc))
+    except TutorEvalError as exc:
+        raise pytest.fail.Exception(str(exc), pytrace=False) from None
+    request.node.stash[_ROW] = {"analysis": name, "rows": [row.model_dump(mode="json") for row in rows]}
+    return rows
 
 
 @pytest.fixture
@@ -217,16 +273,15 @@ def _place(item: pytest.Item, marker: pytest.Mark) -> "ClaimPlace":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Attach a claim's row to its report: the verdict once its test has passed, or why there is none."""
+    """Attach an item's row to its report: what it came to once its test has passed, or why there is nothing."""
     report = yield
-    marker = item.get_closest_marker("claim")
+    marker = item.get_closest_marker("claim") or item.get_closest_marker("analysis")
     if marker is not None:
         row = _row_of(item, marker, report)
         if row is not None:
             report.tutoreval = json.dumps(row, ensure_ascii=True, allow_nan=False)
-            if (
-                "verdict" in row
-            ):  # only now: a test that fails after its claim was decided has no verdict in JUnit either
+            # Only now: a test that fails after its claim was decided has no verdict in JUnit either.
+            if "verdict" in row:
                 stated = ("verdict", row["verdict"].replace("_", " "))
                 item.user_properties.append(stated)
                 report.user_properties.append(stated)
@@ -237,10 +292,15 @@ def _row_of(item: pytest.Item, marker: pytest.Mark, report: pytest.TestReport) -
     if report.passed:
         return item.stash.get(_ROW, None) if report.when == "call" else None
     params = _params(item)
-    reason = _skip_reason(report) if report.skipped else _failure_reason(report)
+    if report.skipped:
+        reason = _skip_reason(report)
+        if marker.name == "claim":
+            reason = f"the test was skipped, and a skip decides nothing: {reason}"
+    else:
+        reason = _failure_reason(report)
     return {
-        "claim": marker.args[0],
-        "base": params.get("base", "-"),
+        marker.name: marker.args[0],
+        "base": params.get("base") or ("-" if marker.name == "claim" else None),
         "judge": params.get("judge"),
         "reason": reason or "no reason given",
     }
@@ -257,14 +317,14 @@ def _failure_reason(report: pytest.TestReport) -> str:
 
 def _skip_reason(report: pytest.TestReport) -> str:
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-    return f"the test was skipped, and a skip decides nothing: {reason}"
+    return reason.removeprefix("Skipped: ")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, tuple[str, Mapping[str, bool]]] | None:
     """Show a verdict as an outcome of its own: S, N or I, never a skip and not a failure."""
     row = _attached(report)
-    if row is None or not report.passed:
+    if row is None or "verdict" not in row or not report.passed:
         return None
     from pytest_tutoreval.reporting import MARKUP
 

@@ -46,3 +46,7 @@ def ablation_couplings(given: AnalysisInput) -> list[AnalysisRow]:
         )
     )
     return rows
+
+
+def _includes_zero(row: AnalysisRow) -> bool:
+    return row.ci_low is not None and row.ci_high is not None and row.ci_low <= 0 <= row.ci_high

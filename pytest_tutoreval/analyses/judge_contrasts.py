@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tutoreval.analyses.judge_pairs import AlignedTurns, JudgePair, Part, align_turns, gather_rows, judge_pairs
 from pytest_tutoreval.analyses.registry import AnalysisInput
-from pytest_tutoreval.errors import DegenerateData, NotEvaluable
+from pytest_tutoreval.errors import NotEvaluable
 from pytest_tutoreval.measures import ARMS, CorpusMeasures, complete_arms, complete_scores
 from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
 
@@ -186,15 +186,12 @@ def _contrast(measures: CorpusMeasures, base: str, judge: str, rubric: str) -> t
     defined = int(np.sum(np.isfinite(conv) & np.isfinite(ped)))
     if defined < study.inference.minimum_pairs:
         raise NotEvaluable(f"{judge}: {rubric} is defined in {defined} of {len(replicates)} pairs")
-    try:
-        contrast = paired_contrast(
-            conv,
-            ped,
-            rng=np.random.default_rng(study.inference.bootstrap_seed),
-            draws=study.inference.bootstrap_draws,
-        )
-    except DegenerateData as exc:
-        raise NotEvaluable(f"{judge}: {exc}") from exc
+    contrast = paired_contrast(
+        conv,
+        ped,
+        rng=np.random.default_rng(study.inference.bootstrap_seed),
+        draws=study.inference.bootstrap_draws,
+    )
     return contrast, [f"{judge} {note}" for arm in ARMS for note in scores[arm].notes]
 
 

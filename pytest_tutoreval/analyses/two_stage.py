@@ -23,12 +23,14 @@ _NOT_CONTROLLED = "both arms together within a replicate: no more policy-control
 def two_stage_row(subject: Subject, measure: str, frame: ModelFrame, notes: tuple[str, ...] = ()) -> AnalysisRow:
     """Return leaky minus non-leaky within replicates, over replicates, with both pooled means.
 
-    `n` counts replicates with turns of both kinds, `n_dropped` those that lack one.
+    `n` counts replicates with turns of both kinds, `n_dropped` the registered ones that lack one.
     """
     found = two_stage_of(frame, subject)
     said = [*frame.notes, *notes]
-    if found.n_skipped:
-        said.append(f"{found.n_skipped} replicates lack leaky or non-leaky turns and were skipped")
+    # A replicate without any turn is in no frame, and is skipped all the same.
+    n_skipped = len(subject.instrument.study.registered_replicates()) - found.n_used
+    if n_skipped:
+        said.append(f"{n_skipped} replicates lack leaky or non-leaky turns and were skipped")
     if abs(found.p_value - found.p_value_exact) > 1e-9:
         said.append(
             f"with exactly summed means W is {found.statistic_exact:g} and p {found.p_value_exact:.6g}: a difference "
@@ -41,7 +43,7 @@ def two_stage_row(subject: Subject, measure: str, frame: ModelFrame, notes: tupl
         ci_high=found.ci_high,
         p_value=found.p_value,
         n=found.n_used,
-        n_dropped=found.n_skipped,
+        n_dropped=n_skipped,
         components=(
             *leakage_mean_parts(frame),
             AnalysisPart(name="above", n=found.n_above),

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from pytest_tutoreval.errors import CorpusError, NotEvaluable
+from pytest_tutoreval.measures.conditions import ARMS
 from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
-from pytest_tutoreval.measures.policies import ARMS
 from pytest_tutoreval.records.session import SessionKey
 
 __all__ = ["ARMS", "complete_arms", "complete_cells", "complete_scores"]

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from pytest_tutoreval.errors import CorpusError, NotEvaluable
 from pytest_tutoreval.frozen import Instrument
-from pytest_tutoreval.measures.policies import BASELINES
+from pytest_tutoreval.measures.conditions import BASELINES
 from pytest_tutoreval.measures.scores import session_score, turn_score
 from pytest_tutoreval.measures.turns import MeasuredSession, SessionMeasurer
 from pytest_tutoreval.records.measured import SessionRow, TurnRow, TurnScore

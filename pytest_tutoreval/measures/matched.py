@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pytest_tutoreval.measures.conditions import ARMS
 from pytest_tutoreval.measures.corpus import Cell
-from pytest_tutoreval.measures.policies import ARMS
 from pytest_tutoreval.records.measured import TurnRow
 
 __all__ = ["DroppedCell", "MatchedBudget", "Openings", "match_budget", "openings"]

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pytest_tutoreval.analyses import judge_agreement as agreement_module
 from pytest_tutoreval.analyses import judge_audit, judge_contrasts, judge_kin, judge_models, judge_pairs
 from pytest_tutoreval.analyses.judge_kin import maker
-from pytest_tutoreval.analyses.judge_pairs import JudgePair, align_turns, rounded_median
+from pytest_tutoreval.analyses.judge_pairs import AlignedTurns, JudgePair, align_turns, rounded_median
 from pytest_tutoreval.analyses.registry import AnalysisInput
-from pytest_tutoreval.errors import NotEvaluable
-from pytest_tutoreval.inference import fit_crossed, paired_contrast
+from pytest_tutoreval.errors import NotCertified, NotEvaluable
+from pytest_tutoreval.inference import CrossedFit, fit_crossed, paired_contrast
 from pytest_tutoreval.measures import CorpusMeasures, turn_score
 from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
 from pytest_tutoreval.records.measured import TurnRow, TurnScore
@@ -170,6 +170,13 @@ def test_no_turn_with_both_scores_is_not_evaluable() -> None:
         run("judge_difference", made(rate, bases=ONE), "sonnet")
 
 
+def test_a_turn_without_a_score_cannot_stand_among_aligned_ones() -> None:
+    aligned = AlignedTurns("sonnet", (a_turn("conv", 0),), (turn_score([None]),), (turn_score([5]),), 0, ())
+    assert aligned.second_values == [5.0]
+    with pytest.raises(ValueError, match="align_turns drops it"):
+        _ = aligned.first_values
+
+
 def test_conversations_are_conv_by_replicate_then_ped() -> None:
     aligned = align_turns(made(at_random(), bases=ONE), "sonnet", PAIR, "helpfulness")
     found = [
@@ -296,6 +303,29 @@ def test_a_degenerate_fit_is_a_missing_member_and_leaves_the_other_families() ->
     with pytest.raises(NotEvaluable, match=r"lacks 1 of 3 members .*gpt: constant outcome: The outcome is 5"):
         run("holm_adjusted_slope", measures)
     assert len(run("holm_judge_by_policy", measures)) == 3
+
+
+def test_a_fit_that_cannot_be_certified_is_a_missing_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    def uncertain(*_: object) -> None:
+        raise NotCertified("the best of 5 starts is no optimum")
+
+    monkeypatch.setattr("pytest_tutoreval.inference.fit_crossed", uncertain)
+    with pytest.raises(NotEvaluable, match=r"lacks 3 of 3 .*sonnet: the best of 5 starts is no optimum"):
+        run("holm_judge_by_policy", made(at_random()))
+
+
+def test_without_an_observed_error_there_is_no_observed_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(*given: object) -> CrossedFit:
+        fit = fit_crossed(*given)  # type: ignore[arg-type]
+        bare = {name: dataclasses.replace(test, se_observed=None) for name, test in fit.coefficients.items()}
+        return dataclasses.replace(fit, coefficients=bare)
+
+    measures = made(at_random())
+    before = run("holm_judge_by_policy", measures)
+    monkeypatch.setattr("pytest_tutoreval.inference.fit_crossed", without)
+    after = run("holm_judge_by_policy", measures)
+    assert [row.p_holm for row in after] == [row.p_holm for row in before]
+    assert [[part.name for part in row.components] for row in after] == [["family_size"]] * 3
 
 
 def test_a_study_without_families_says_so() -> None:
@@ -560,6 +590,15 @@ def test_where_only_kin_is_there_nothing_is_left() -> None:
     rows = run("judge_without_kin", made(at_random(), bases=("gpt",)))
     assert "no base is left" in rows[0].notes
     assert rows[0].components == ()
+
+
+def test_a_broken_base_is_named_in_the_pooled_ceiling() -> None:
+    measures = made(at_random(), bases=("sonnet", "gpt"))
+    del measures.made_cells["gpt", "ped"]
+    rows = run("judge_ceiling", measures)
+    assert the_row(rows, base="sonnet", judge="opus", measure="helpfulness").n == 240
+    pooled = the_row(rows, base=None, judge="opus", measure="helpfulness")
+    assert pooled.notes == ("not evaluable: gpt: no sessions in cell gpt/ped",)
 
 
 # a study of one's own

@@ -188,10 +188,12 @@ def _add_ratings(folder: Path, instrument: Instrument, done: Counter[str], due: 
     for path in sorted((folder / "ratings").rglob("*.jsonl")):
         judge, rubric, base, condition = path.parts[-5:-1]
         session = corpus.session(SessionKey(base, condition, int(path.stem[1:])))
-        found = Counter((line["request"], line["repetition"]) for line in whole_lines(path)[1:])
+        names = ("problem", "turn", "repetition", "request")
+        found = Counter(tuple(line[name] for name in names) for line in whole_lines(path)[1:])
         assert all(count == 1 for count in found.values()), f"{path}: a rating stands twice"
         for request, _ in rating_requests(instrument, session, rubric, judge_route(instrument, judge)):
-            there = (request.digest(), request.site.repetition) in found
+            site = request.site
+            there = (site.problem, site.turn, site.repetition, request.digest()) in found
             (done if there else due)[_bodies(request)] += 1
 
 
