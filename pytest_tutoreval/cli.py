@@ -1,8 +1,9 @@
 """The `tutoreval` command: what is not a test."""
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from pytest_tutoreval.errors import TutorEvalError
 
 if TYPE_CHECKING:
-    from pytest_tutoreval.live import LiveRun
+    from pytest_tutoreval.live import LiveOutcome, LiveRun
 
 __all__ = ["app"]
 
@@ -109,22 +110,33 @@ def judge_command(
     prices: Prices = None,
     budget: Budget = None,
     max_retries: Retries = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="At half price, within a day: Anthropic and OpenAI only")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Pay anew for ratings of a batch that cannot be found")
+    ] = False,
 ) -> None:
     """Rate every in-window turn a corpus holds; what is rated already is not asked again."""
     with _failing_in_one_line():
+        from pytest_tutoreval.live.batch import BatchOptions, refuse_while_on_its_way, run_batch
         from pytest_tutoreval.store import open_corpus
 
         bases = _split(base) or list(open_corpus(corpus).manifest.bases)
-        _go_live(
-            _live_run(
-                corpus,
-                needs=(bases, [], _split(judge), _split(rubric) or None),
-                study=study,
-                prices=prices,
-                budget=budget,
-                max_retries=max_retries,
-            )
+        run = _live_run(
+            corpus,
+            needs=(bases, [], _split(judge), _split(rubric) or None),
+            study=study,
+            prices=prices,
+            budget=budget,
+            max_retries=max_retries,
         )
+        if batch:
+            _go_live(run, partial(run_batch, options=BatchOptions(force=force)))
+        else:
+            if not force:
+                refuse_while_on_its_way(corpus, _split(judge))
+            _go_live(run)
 
 
 @app.command()
@@ -282,13 +294,13 @@ def _live_run(
     )
 
 
-def _go_live(run: "LiveRun") -> None:
+def _go_live(run: "LiveRun", by: "Callable[..., LiveOutcome] | None" = None) -> None:
     """Run live and exit 0 if everything asked for is on disk, 1 if not, 130 if the run was stopped."""
     from pytest_tutoreval.live import run_live
     from pytest_tutoreval.live.display import show_progress
 
     with show_progress(typer.echo, terminal=sys.stdout if sys.stdout.isatty() else None) as progress:
-        outcome = run_live(run, progress, said=typer.echo)
+        outcome = (by or run_live)(run, progress, said=typer.echo)
     for line in outcome.lines():
         typer.echo(line)
     sys.exit(130 if outcome.stopped else 0 if outcome.complete else 1)

@@ -24,7 +24,7 @@ def ablation_scores(given: AnalysisInput) -> list[AnalysisRow]:
         except NotEvaluable as exc:
             rows.append(subject.undecided(measure, exc, notes=ablation.notes))
             continue
-        means = [subject.mean_row(f"{measure}.{policy}", values[policy].values()) for policy in ablation.policies]
+        means = [subject.mean_row(f"{measure}.{policy}", values[policy]) for policy in ablation.policies]
         rows += [*means, _span(ablation, measure, means)]
     rows += [_leakage_share(ablation, policy) for policy in ablation.policies]
     rows += [_routes(ablation, policy) for policy in ablation.policies if policy.startswith("ped")]

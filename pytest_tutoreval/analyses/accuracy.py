@@ -32,7 +32,8 @@ def accuracy(given: AnalysisInput) -> list[AnalysisRow]:
             continue
         rows += [
             subject.mean_row(
-                f"accuracy.{phase}.{condition}", [getattr(row, f"accuracy_{phase}") for row in sessions.values()]
+                f"accuracy.{phase}.{condition}",
+                {number: getattr(row, f"accuracy_{phase}") for number, row in sessions.items()},
             )
             for phase in PHASES
         ]

@@ -40,7 +40,9 @@ def cost(given: AnalysisInput) -> list[AnalysisRow]:
             rows.append(subject.undecided(f"n_calls.{condition}", exc))
             continue
         rows += [
-            subject.mean_row(f"{quantity}.{condition}", [float(getattr(row, quantity)) for row in sessions.values()])
+            subject.mean_row(
+                f"{quantity}.{condition}", {number: float(getattr(row, quantity)) for number, row in sessions.items()}
+            )
             for quantity in QUANTITIES
         ]
     if len(reasons) == 1 + len(ARMS):

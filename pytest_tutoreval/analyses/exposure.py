@@ -17,7 +17,7 @@ def exposure(given: AnalysisInput) -> list[AnalysisRow]:
     turns: dict[str, Replicates] = {
         arm: {number: float(row.n_tutor_turns) for number, row in cells[arm].sessions.items()} for arm in ARMS
     }
-    rows = [subject.mean_row(f"turns_per_session.{arm}", turns[arm].values()) for arm in ARMS]
+    rows = [subject.mean_row(f"turns_per_session.{arm}", turns[arm]) for arm in ARMS]
     # The study prints this gap as ped - conv: it says how much more ped is seen.
     gap = subject.contrast_row("turns_per_session.gap", turns["ped"], turns["conv"], names=("ped", "conv"))
     rows.append(gap.model_copy(update={"notes": ("the gap is ped - conv, as the study prints it",)}))

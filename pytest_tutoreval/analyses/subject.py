@@ -77,11 +77,12 @@ class Subject:
         """Return a row that keeps its place with the reason why it has no numbers."""
         return self.row(measure, **fields | {"notes": (*fields.get("notes", ()), f"not evaluable: {reason}")})
 
-    def mean_row(self, measure: str, values: Iterable[float | None], **fields: Any) -> AnalysisRow:
+    def mean_row(self, measure: str, values: Replicates, **fields: Any) -> AnalysisRow:
         """Return a mean over sessions with its percentile interval; the median, minimum, maximum and sum as parts."""
         from pytest_tutoreval.inference import percentile_interval
 
-        given = list(values)
+        # The interval draws from the sessions in this order.
+        given = [values[replicate] for replicate in sorted(values)]
         known = [value for value in given if value is not None]
         counts = {"n": len(known), "n_dropped": len(given) - len(known)}
         if not known:
@@ -93,13 +94,13 @@ class Subject:
             AnalysisPart(name="max", estimate=max(known)),
             AnalysisPart(name="sum", estimate=math.fsum(known)),
         )
-        given_fields = {"components": (*parts, *fields.pop("components", ()))} | counts | fields
         return self.row(
             measure,
             estimate=math.fsum(known) / len(known),
             ci_low=interval.low,
             ci_high=interval.high,
-            **given_fields,
+            components=parts,
+            **counts | fields,
         )
 
     def contrast_row(

@@ -59,6 +59,10 @@ class BatchItem(Record):
         """The session's identity."""
         return SessionKey(self.base, self.condition, self.replicate)
 
+    def path(self, judge: str) -> str:
+        """Return where the rating's file stands in the corpus."""
+        return ratings_path(judge, self.rubric, self.key)
+
     @property
     def identity(self) -> Identity:
         """What the rating answers for, within its file."""
@@ -109,8 +113,8 @@ class BatchFolder:
         CorpusError
             One cannot be read: what may be on its way is then not known.
         """
-        found = {self._number(path, judge): path for path in self.path.glob(f"{judge}-*.json")}
-        return {path.stem: self._read(path) for number, path in sorted(found.items()) if number > 0}
+        numbered = sorted((self._number(path, judge), path) for path in self.path.glob(f"{judge}-*.json"))
+        return {path.stem: self._read(path) for number, path in numbered if number > 0}
 
     def _number(self, path: Path, judge: str) -> int:
         number = path.stem.removeprefix(f"{judge}-")
@@ -188,9 +192,10 @@ class DueRating:
 
 @dataclass(slots=True)
 class FileState:
-    """A rating file and the requests it is for: `due` are not on disk, by identity."""
+    """A rating file and the requests it is for: `asked` are all of them, `due` those that are not on disk."""
 
     job: RatingJob
+    asked: frozenset[Identity] = frozenset()
     due: dict[Identity, DueRating] = field(default_factory=dict)
     found: int = 0
     unusable: int = 0
@@ -230,6 +235,7 @@ def survey(instrument: Instrument, job: RatingJob, folder: Path) -> FileState:
         with _open(job, folder, lambda _: None) as file:
             found = _ratings_in(file)
     state.found, state.unusable = len(found), sum(rating.overall is None for rating in found.values())
+    state.asked = frozenset(_identity(request) for request, _ in requests)
     state.due = {
         identity: DueRating(job, request, dialogue)
         for request, dialogue in requests

@@ -153,11 +153,10 @@ class BatchClient:
         after: str | None = None
         while True:
             page, after = await self._retried(self._form.listing(after, self._place), self._form.listed)
-            for view in page:
-                if view.created is not None and view.created < moment:
-                    return
+            recent = [view for view in page if view.created is None or view.created >= moment]
+            for view in recent:
                 yield view
-            if after is None:
+            if after is None or not recent:
                 return
 
     async def results(self, view: BatchView) -> list[BatchResult]:

@@ -10,7 +10,7 @@ from pytest_tutoreval.analyses.registry import AnalysisInput
 from pytest_tutoreval.frozen import Instrument, load_instrument
 from pytest_tutoreval.measures import BASELINES, CorpusMeasures
 from pytest_tutoreval.records import CorpusManifest
-from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
+from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.records.measured import SessionRow, TurnRow
 from pytest_tutoreval.store import open_corpus, render_table, seal_corpus
 from pytest_tutoreval.store.tables import COLUMNS
@@ -164,7 +164,7 @@ def analyse(
     return found
 
 
-def parts_of(row: AnalysisRow) -> dict[str, AnalysisPart]:
+def parts_of(row: AnalysisRow) -> dict[str, Any]:
     """Return a row's parts by name; a name that stands twice is an error."""
     parts = {component.name: component for component in row.components}
     assert len(parts) == len(row.components), "a part stands twice"

@@ -22,7 +22,7 @@ EARLY_STOPS = {
     ("sonnet", "sol", "helpfulness"): 0.0437,
     ("gpt", "sol", "helpfulness"): 0.0314,
 }
-FITS = [(base, judge, "helpfulness") for base in BASES for judge in ("opus", "sol")]
+FITS: list[tuple[str, str | None, str]] = [(base, judge, "helpfulness") for base in BASES for judge in ("opus", "sol")]
 FITS += [(base, None, "next_turn_independence") for base in BASES]
 NAMES = {"helpfulness": "policy_adjusted_helpfulness", "next_turn_independence": "policy_adjusted_independence"}
 Fit = tuple[str, str | None, str]
@@ -154,7 +154,7 @@ def test_planted_policy_effect_is_taken_out(tmp_path: Path) -> None:
 
 
 def test_undefined_model_is_not_evaluable(tmp_path: Path) -> None:
-    spec = {arm: {r: [Said((Turn(),))] for r in range(6)} for arm in ("conv", "ped")}
+    spec = {arm: {r: [Said((Turn(),))] * 2 for r in range(6)} for arm in ("conv", "ped")}
     with pytest.raises(NotEvaluable, match="constant predictor"):
         analyse(tabled(tmp_path, spec, a_small_instrument(6)), "policy_adjusted_helpfulness", judge="opus")
 
@@ -175,7 +175,8 @@ def damaged(released: Path, target: Path, edit: Edit) -> Path:
 
 
 def helpfulness_of(file: dict[str, Any]) -> dict[str, Any]:
-    return dict.__getitem__(file["results"]["sonnet"]["models"], "helpfulness")  # type: ignore[no-any-return]
+    found: dict[str, Any] = file["results"]["sonnet"]["models"]["helpfulness"]
+    return found
 
 
 @pytest.mark.parametrize(

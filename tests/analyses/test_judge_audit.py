@@ -581,6 +581,12 @@ def test_without_kin_there_is_nothing_to_leave_out() -> None:
     assert rows[0].notes == ("no base of the corpus is by openai, the maker of sol: nothing left out",)
 
 
+def test_the_first_judges_kin_is_named_only_where_it_is_there() -> None:
+    rows = run("judge_without_kin", made(at_random(), bases=("gpt", "gemini")))
+    assert rows[0].n == 240
+    assert not any("shares its maker" in note for row in rows for note in row.notes)
+
+
 def test_an_unknown_maker_leaves_nothing_out() -> None:
     rows = run("judge_without_kin", made(at_random(), judges=("opus", "mine"), instrument=with_families()))
     assert "the study does not say who made mine: nothing left out" in rows[0].notes

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,17 +15,21 @@ from hypothesis import strategies as st
 
 from pytest_tutoreval.analyses.matched_budget import match_arms
 from pytest_tutoreval.analyses.matched_openings import bound_contrast, matched_independence
+from pytest_tutoreval.detectors import attempts_step
 from pytest_tutoreval.errors import CorpusError
+from pytest_tutoreval.inference import signed_rank
 from pytest_tutoreval.measures import CorpusMeasures
 from pytest_tutoreval.providers.scripted import JUDGE_SCRIPTS, SCRIPTS
 from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.simulating import simulate_corpus
 from pytest_tutoreval.store import open_corpus
+from pytest_tutoreval.transcript import answer_window, read_transcript
 from tests.analyses.building import Said, Turn, a_small_instrument, analyse, as_tables, part, parts_of, tabled
 from tests.store.corpora import measures_of, reseal
 
 SMALL = a_small_instrument(3)
 ARMS = ("conv", "ped")
+Rows = dict[str, AnalysisRow]
 
 
 # by hand
@@ -146,14 +151,12 @@ def test_contradicting_tables_are_not_evaluable(tmp_path: Path) -> None:
 def test_change_of_significance_is_said(tmp_path: Path) -> None:
     """conv leaks on the first turn, ped from the second on: cut to one turn, a null becomes a difference."""
     small = a_small_instrument(6)
-    conv = [Said((Turn(leaky=True),))]
     ped = [Said((Turn(), Turn(leaky=True), *[Turn(leaky=True)] * 2))]
     spec = {
         "conv": {r: [Said((Turn(leaky=True),)), Said((Turn(leaky=r % 2 == 0),))] for r in range(6)},
         "ped": {r: [*ped, *ped] for r in range(6)},
     }
     row = analyse(tabled(tmp_path, spec, small), "matched_budget")["contrast.leakage"]
-    assert conv
     assert part(row, "changed").n == 1
     assert any("full window and matched budget differ in significance" in note for note in row.notes)
 
@@ -162,23 +165,20 @@ def test_change_of_significance_is_said(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def sonnet(released: Path) -> dict[str, AnalysisRow]:
+def sonnet(released: Path) -> Rows:
     measures = measures_of(released)
     return analyse(measures, "matched_budget") | analyse(measures, "matched_budget_helpfulness", judge="opus")
 
 
 @pytest.fixture(scope="module")
-def theirs(paper_tables: Path) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
-    found: dict[str, dict[str, dict[str, dict[str, float]]]] = json.loads(
-        (paper_tables / "matched_budget.sonnet.json").read_text()
-    )
-    return found
+def theirs(paper_tables: Path) -> Any:
+    return json.loads((paper_tables / "matched_budget.sonnet.json").read_text())
 
 
 @pytest.mark.parametrize(
     ("measure", "claim"), [("contrast.leakage", "P1_leakage"), ("contrast.helpfulness", "P2_helpfulness")]
 )
-def test_released_contrast_is_reproduced(sonnet, theirs, measure: str, claim: str) -> None:  # type: ignore[no-untyped-def]
+def test_released_contrast_is_reproduced(sonnet: Rows, theirs: Any, measure: str, claim: str) -> None:
     for name, row in (("matched_budget", sonnet[measure]), ("full_window", part(sonnet[measure], "full_window"))):
         file = theirs["marginals_full_vs_matched"][claim][name]
         found = (row.estimate, row.ci_low, row.ci_high, row.p_value, row.cliffs_delta, row.n)
@@ -192,7 +192,7 @@ def test_released_contrast_is_reproduced(sonnet, theirs, measure: str, claim: st
     assert part(sonnet[measure], "changed").n == 0
 
 
-def test_study_s_own_independence_lies_inside_the_bounds(sonnet, theirs) -> None:  # type: ignore[no-untyped-def]
+def test_study_s_own_independence_lies_inside_the_bounds(sonnet: Rows, theirs: Any) -> None:
     row = sonnet["contrast.independence"]
     file = theirs["marginals_full_vs_matched"]["P3_independence"]["matched_budget"]
     parts = parts_of(row)
@@ -205,10 +205,8 @@ def test_study_s_own_independence_lies_inside_the_bounds(sonnet, theirs) -> None
     assert "the study's own value -0.0401 (p 0.695) lies inside the bounds" in row.notes
 
 
-def test_study_s_own_value_is_one_of_the_fillings(released: Path, theirs) -> None:  # type: ignore[no-untyped-def]
+def test_study_s_own_value_is_one_of_the_fillings(released: Path, theirs: Any) -> None:
     """Some filling gives both arm means, the difference and the p the study printed, to 1e-9."""
-    from pytest_tutoreval.inference import signed_rank
-
     cells, matched = match_arms(measures_of(released), "sonnet")
     independence = matched_independence(cells, matched)
     file = theirs["marginals_full_vs_matched"]["P3_independence"]["matched_budget"]
@@ -236,7 +234,7 @@ def test_gemini_drops_no_cell_so_its_independence_is_exact(released: Path) -> No
 
 
 @pytest.mark.parametrize("outcome", ["helpfulness", "next_turn_independence"])
-def test_released_leg_is_reproduced(sonnet, theirs, outcome: str) -> None:  # type: ignore[no-untyped-def]
+def test_released_leg_is_reproduced(sonnet: Rows, theirs: Any, outcome: str) -> None:
     name = {"helpfulness": "leak_to_helpfulness", "next_turn_independence": "leak_to_next_independence"}[outcome]
     row, file = sonnet[f"leg.{outcome}"], theirs["j2_matched_budget"][name]
     counts = (part(row, "leaky").n, part(row, "non_leaky").n, row.n)
@@ -255,7 +253,7 @@ def test_released_leg_is_reproduced(sonnet, theirs, outcome: str) -> None:  # ty
     assert part(row, "changed").n == 0
 
 
-def test_released_counts_are_reproduced(released: Path, sonnet, theirs) -> None:  # type: ignore[no-untyped-def]
+def test_released_counts_are_reproduced(released: Path, sonnet: Rows, theirs: Any) -> None:
     _, matched = match_arms(measures_of(released), "sonnet")
     assert {f"{r}|{problem}": k for (r, problem), k in matched.budget.items()} == theirs[
         "matched_K_by_problem_replicate"
@@ -338,9 +336,6 @@ def test_everything_but_independence_is_the_same_from_text_and_tables(tmp_path: 
 
 def test_text_gives_the_number_worked_out_call_by_call(tmp_path: Path) -> None:
     """Independently: keep the first K in-window turns a problem and the student turns before the first dropped one."""
-    from pytest_tutoreval.detectors import attempts_step
-    from pytest_tutoreval.transcript import answer_window, read_transcript
-
     text = simulated(tmp_path / "text", seed=2, commit_rate=0.06)
     found: dict[tuple[str, int], float | None] = {}
     for replicate in range(6):

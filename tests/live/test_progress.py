@@ -123,15 +123,12 @@ def test_the_command_draws_a_bar_on_a_terminal(server: LoopbackServer, tmp_path:
     assert (done, due, int(calls)) == ("4", "4", len(server.journal))
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_pytest_draws_a_bar_on_a_terminal_and_goes_on_below(
-    server: LoopbackServer, tmp_path: Path, workers: str
-) -> None:
+def test_pytest_draws_a_bar_on_a_terminal_and_goes_on_below(server: LoopbackServer, tmp_path: Path) -> None:
     study = a_study_file(tmp_path, server.base_urls)
     code, output = on_a_terminal(
         [
             *(sys.executable, "-m", "pytest", str(ROOT / "suites" / "test_claims.py"), "-p", "no:cacheprovider"),
-            *("-c", str(ROOT / "pyproject.toml"), "--live", "--base", "sonnet", "-m", "P1", "-n", workers),
+            *("-c", str(ROOT / "pyproject.toml"), "--live", "--base", "sonnet", "-m", "P1", "-n", "2"),
             *("--corpus", str(tmp_path / "corpus"), "--tutoreval-study", str(study)),
             *("--tutoreval-report", str(tmp_path / "report")),
         ],
