@@ -122,7 +122,7 @@ def record_call(seq: int, request: ModelRequest, reply: ModelReply) -> Call:
         route=site.route,
         text=reply.text,
         request=request.digest(),
-        **reply.facts(),
+        **reply.facts(request.route),
     )
 
 

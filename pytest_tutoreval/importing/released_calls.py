@@ -255,6 +255,7 @@ def _calls(folder: Path, lines: Sequence[Mapping[str, Any]]) -> list[Call]:
                         "node": node,
                         "route": tags.get("branch"),
                         "text": (line.get("response") or {}).get("text"),
+                        "served_model": "",
                         "served_provider": line.get("served_provider"),
                         "input_tokens": usage.get("input_tokens") or 0,
                         "output_tokens": usage.get("output_tokens") or 0,

@@ -64,7 +64,7 @@ def record_rating(request: ModelRequest, dialogue: str, reply: ModelReply) -> Ra
         raw=reply.text,
         overall=parsed.overall,
         components=parsed.components,
-        **reply.facts(),
+        **reply.facts(request.route),
     )
 
 

@@ -54,7 +54,7 @@ class _Replay:
             raise ReplayMiss(f"session {key}: no call of the {request.role} was recorded at {_shown(place)}")
         if call.request != request.digest():
             raise ReplayMiss(f"session {key}: call {call.seq} was asked otherwise when it was recorded")
-        return _reply_of(call, call.text)
+        return _reply_of(call, call.text, request.route)
 
     def _rated(self, request: ModelRequest, key: SessionKey) -> ModelReply:
         site, rubric = request.site, request.site.rubric or ""
@@ -68,7 +68,7 @@ class _Replay:
         tries = (*rating.discarded, rating.raw)
         text = tries[min(self._asked[key, rubric, asked], len(tries) - 1)]
         self._asked[key, rubric, asked] += 1
-        return _reply_of(rating, text)
+        return _reply_of(rating, text, request.route)
 
     def _read_calls(self, key: SessionKey) -> dict[_Place, Call]:
         """Return a session's calls by place. A student's turn is its count on the problem, as its requests say it."""
@@ -92,9 +92,10 @@ class _Replay:
         return found
 
 
-def _reply_of(record: Call | Rating, text: str) -> ModelReply:
+def _reply_of(record: Call | Rating, text: str, route: Route) -> ModelReply:
     """Return the reply a record was made from."""
     facts = {field.name: getattr(record, field.name) for field in fields(ModelReply) if field.name != "text"}
+    facts["served_model"] = route.model if record.served_model is None else record.served_model or None
     return ModelReply(text, **facts)
 
 

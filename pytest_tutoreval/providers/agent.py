@@ -92,9 +92,14 @@ class ModelReply:
     started: float | None = None
     seconds: float | None = None
 
-    def facts(self) -> dict[str, Any]:
-        """Return everything but the text, by the names under which calls and ratings keep it."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "text"}
+    def facts(self, route: Route) -> dict[str, Any]:
+        """Return everything but the text as calls and ratings keep it: what the route says already is left out."""
+        facts = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "text"}
+        facts["served_model"] = None if self.served_model == route.model else self.served_model or ""
+        for name in ("started", "seconds"):
+            if facts[name] is not None:
+                facts[name] = round(facts[name], 3)
+        return facts
 
 
 Agent = Callable[[ModelRequest], ModelReply]

@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState
@@ -175,7 +176,8 @@ class BatchClient:
             There is none.
         """
         if result.answer is not None:
-            return self._wire.parse(result.answer, request)
+            reply = self._wire.parse(result.answer, request)
+            return replace(reply, request_id=reply.request_id and self._redact(reply.request_id))
         whole = HttpAnswer(200, {}, b"", redact=self._redact)
         raise embedded_fault(whole, result.error)
 
@@ -214,5 +216,7 @@ class BatchClient:
             )
             return read(answer)
         except ProviderFault as fault:
+            if fault.request_id:  # a header of the vendor's, which may echo anything
+                fault.request_id = self._redact(fault.request_id)
             tally.failed(fault, time.perf_counter() - clock)
             raise

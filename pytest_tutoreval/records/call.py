@@ -19,7 +19,8 @@ class Call(Record):
     `turn` is the 0-based tutor turn of the problem and stands on tutor and tracker calls only. `node` names
     who answered (conv, state_tracker, deferral_gate, decomposer, hint_cascade) and `route` the branch that was
     chosen (defer, decompose, hint): they differ in ablations. `request` is the digest of what was asked, absent
-    in imports that did not keep it. `finish` is the provider's reason; absent means it was not recorded.
+    in imports that did not keep it. `finish` is the provider's reason; absent means it was not recorded. `served_model`
+    is absent where it is the one the route asked for, and empty where the provider named none.
     """
 
     seq: int = Field(ge=1)

@@ -51,7 +51,8 @@ class Rating(Record):
     """A repetition; `overall` is None where the reply was unusable (kept raw, counted, never imputed).
 
     `request` is the digest of what was asked: route, sampling, seed, rubric and dialogue all enter it, so a changed
-    one is never answered from an old rating. `discarded` are unparseable replies before a registered second try.
+    one is never answered from an old rating. `served_model` is absent where it is the one that was asked for, and empty
+    where the provider named none. `discarded` are unparseable replies before a registered second try.
     """
 
     problem: Name

@@ -42,6 +42,15 @@ class BatchStep:
 
 
 @dataclass
+class _Scripted:
+    """A step, and how often it still lets through and still happens."""
+
+    step: BatchStep
+    skip: int
+    times: int
+
+
+@dataclass
 class MadeBatch:
     """A batch as the vendor holds it; `looks` are left before it ends."""
 
@@ -80,7 +89,7 @@ class BatchServer(LoopbackServer):
         self.files: dict[str, bytes] = {}
         self.operations: list[Operation] = []
         self.fate, self.looks, self.whole, self.on = fate, looks, whole, on
-        self._steps = [[step, step.skip, step.times] for step in steps]
+        self._steps = [_Scripted(step, step.skip, step.times) for step in steps]
         self._rng, self._page = Random(seed), page
 
     @property
@@ -90,7 +99,7 @@ class BatchServer(LoopbackServer):
 
     def add_batch_step(self, step: BatchStep) -> None:
         """Append a step to the script of a running server."""
-        self._steps.append([step, step.skip, step.times])
+        self._steps.append(_Scripted(step, step.skip, step.times))
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -123,13 +132,12 @@ class BatchServer(LoopbackServer):
 
     def _next(self, operation: Operation) -> BatchStep:
         for entry in self._steps:
-            step, skip, times = entry
-            if step.operation == operation and times:
-                if skip:
-                    entry[1] -= 1
+            if entry.step.operation == operation and entry.times:
+                if entry.skip:
+                    entry.skip -= 1
                     break
-                entry[2] -= 1
-                return step
+                entry.times -= 1
+                return entry.step
         return BatchStep(operation)
 
     def _work(
