@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_tutoreval.analyses.registry import AnalysisInput
 from pytest_tutoreval.analyses.subject import Replicates, Subject
-from pytest_tutoreval.errors import CorpusError, NotEvaluable
+from pytest_tutoreval.errors import CorpusError, NotEvaluable, NotInCorpus
 from pytest_tutoreval.measures import (
     ARMS,
     BASELINES,
@@ -79,7 +79,7 @@ def read_ablation(given: AnalysisInput) -> Ablation:
     """
     base = given.measures.instrument.study.primary_base
     if base not in given.bases:
-        raise NotEvaluable(f"the ablation is on {base}, which is not in the corpus")
+        raise NotInCorpus(f"the ablation is on {base}, which is not in the corpus")
     cells = complete_arms(given.measures, base)
     absent: dict[str, str] = {}
     for name in BASELINES:
@@ -87,6 +87,17 @@ def read_ablation(given: AnalysisInput) -> Ablation:
             cells |= complete_cells(given.measures, base, (name,))
         except (NotEvaluable, CorpusError) as exc:
             absent[name] = str(exc)
+    if not any(_is_there(given, base, name) for name in BASELINES):
+        raise NotInCorpus("the corpus holds no ablation variant")
     if len(cells) == len(ARMS):
         raise NotEvaluable(f"no ablation variant is complete: {next(iter(absent.values()))}")
     return Ablation(given, cells, absent)
+
+
+def _is_there(given: AnalysisInput, base: str, name: str) -> bool:
+    """Return whether the corpus holds anything of a variant, broken sessions included."""
+    try:
+        cell = given.measures.cell(base, name)
+    except CorpusError:
+        return True
+    return bool(cell.sessions or cell.broken)

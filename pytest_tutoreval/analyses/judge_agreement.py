@@ -15,7 +15,7 @@ from pytest_tutoreval.analyses.judge_pairs import (
     rounded_median,
 )
 from pytest_tutoreval.analyses.registry import AnalysisInput
-from pytest_tutoreval.errors import DegenerateData, NotEvaluable
+from pytest_tutoreval.errors import DegenerateData, NotEvaluable, NotInCorpus
 from pytest_tutoreval.measures import ARMS, CorpusMeasures, complete_arms, complete_scores
 from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
 from pytest_tutoreval.records.measured import TurnScore
@@ -195,7 +195,7 @@ def _category(score: TurnScore) -> float:
 def judge_ceiling(given: AnalysisInput) -> list[AnalysisRow]:
     """Return how many turns have a median rating of 5, by judge, rubric and base, and over all bases."""
     if not given.judges:
-        raise NotEvaluable("the corpus holds no ratings; run a judge over it first")
+        raise NotInCorpus("the corpus holds no ratings; run a judge over it first")
     parts: list[Part] = []
     for judge in given.judges:
         for rubric in given.measures.instrument.study.rubrics:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_tutoreval.analyses.judge_pairs import AlignedTurns, JudgePair, Part, align_turns, gather_rows, judge_pairs
 from pytest_tutoreval.analyses.registry import AnalysisInput
-from pytest_tutoreval.errors import DegenerateData, NotCertified, NotEvaluable
+from pytest_tutoreval.errors import DegenerateData, NotCertified, NotEvaluable, NotInCorpus
 from pytest_tutoreval.measures import CorpusMeasures, model_frame
 from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
 from pytest_tutoreval.records.study import Family
@@ -105,15 +105,17 @@ def registered_families(term: Term) -> Callable[[AnalysisInput], list[AnalysisRo
         families = [family for family in given.measures.instrument.study.families if family.registered]
         chosen = [family for family in families if family.term == term]
         if not chosen:
-            raise NotEvaluable(f"the study registers no Holm family of {term}")
+            raise NotInCorpus(f"the study registers no Holm family of {term}")
         return [row for family in chosen for row in _family_rows(f"holm_{term}", family, given)]
 
     return run
 
 
 def added_families(given: AnalysisInput) -> list[AnalysisRow]:
-    """Return the families the user's study file adds; no rows where it adds none."""
+    """Return the families the user's study file adds. Raises NotInCorpus where it adds none."""
     families = [family for family in given.measures.instrument.study.families if not family.registered]
+    if not families:
+        raise NotInCorpus("no study file adds a Holm family")
     return [row for family in families for row in _family_rows("holm_added", family, given)]
 
 
@@ -155,6 +157,10 @@ def family_members(family: Family, given: AnalysisInput, bases: Sequence[str]) -
     NotEvaluable
         A member cannot be tested; every such member is named with its reason. The family is never made smaller.
     """
+    if not set(bases) & set(given.bases):
+        raise NotInCorpus(f"the corpus is of other bases than the Holm family's ({', '.join(family.bases)})")
+    if family.judges[0] not in given.judges:
+        raise NotInCorpus(f"the corpus holds no ratings by {family.judges[0]}, the Holm family's second judge")
     members: list[Member] = []
     missing: list[str] = []
     for base in bases:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pytest_tutoreval.analyses.registry import AnalysisInput
-from pytest_tutoreval.errors import NotEvaluable
+from pytest_tutoreval.errors import NotEvaluable, NotInCorpus
 from pytest_tutoreval.measures import ARMS, CorpusMeasures, complete_arms, complete_scores
 from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.records.measured import TurnRow, TurnScore
@@ -55,7 +55,7 @@ def judge_pairs(given: AnalysisInput) -> list[JudgePair]:
     study = given.measures.instrument.study
     if len(given.judges) < 2:
         found = f"ratings by {given.judges[0]} only" if given.judges else "no ratings"
-        raise NotEvaluable(f"the corpus holds {found}; a cross-judge audit needs two judges: run another over it")
+        raise NotInCorpus(f"the corpus holds {found}; a cross-judge audit needs two judges: run another over it")
     declared = dict.fromkeys(family.judges for family in study.families if set(family.judges) <= set(given.judges))
     pairs = [JudgePair(second, first, declared=True) for second, first in declared]
     ordered = sorted(given.judges, key=lambda judge: judge != study.primary_judge)

@@ -4,7 +4,7 @@ The tolerance is stated per cause. Once the cause is computed in, it is nil: the
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ __all__ = [
     "OBSERVED_ERROR",
     "ROUNDING",
     "SUMMATION_ORDER",
+    "TOLERANCES",
     "Which",
     "observed_error",
     "observed_holm",
@@ -60,6 +61,20 @@ def wald(estimate: float, se: float) -> dict[Which, float]:
     }
 
 
+# What must hold before a cause counts, by its name.
+TOLERANCES: Mapping[str, str] = {
+    OBSERVED_ERROR: "the coefficient at the maximum with se_observed must give the printed digits; tolerance nil",
+    EARLY_STOP: (
+        "the released variance ratios in our likelihood must give the released coefficient and standard error to a "
+        "millionth and the printed digits, the log-likelihood must be lower by more than 1e-5, and the maximum lie "
+        "within a quarter of a standard error"
+    ),
+    LIBRARY_VERSION: "there must be ties, and the table that ignores them must give the printed digits",
+    SUMMATION_ORDER: "numpy.mean for the session means must give the printed digits, exact sums another value",
+    ROUNDING: "the difference of the rounded parts must be the printed number",
+}
+
+
 # standard errors
 
 
@@ -75,8 +90,8 @@ def observed_error(slope: Callable[[Evidence], Tested], which: Which) -> Cause:
             return None
         return Because(
             OBSERVED_ERROR,
-            f"printed with the observed-Hessian standard error {test.se_observed:.4g}, ours is from the expected "
-            f"information ({test.se:.4g}); with theirs {with_observed:.6g}",
+            f"{test.se_observed:.4g}, ours is from the expected information ({test.se:.4g}); with theirs "
+            f"{with_observed:.6g}",
         )
 
     return check
@@ -92,8 +107,8 @@ def observed_holm(base: str, analysis: str, measure: str) -> Cause:
             return None
         return Because(
             OBSERVED_ERROR,
-            f"printed with the observed-Hessian standard error {part.se:.4g}, ours is from the expected information "
-            f"({row.se:.4g}); the family with theirs {part.p_holm:.6g}",
+            f"{part.se:.4g}, ours is from the expected information ({row.se:.4g}); the family with theirs "
+            f"{part.p_holm:.6g}",
         )
 
     return check
@@ -138,7 +153,7 @@ def stopped_early(model: Model, which: Which) -> Cause:
             return None
         return Because(
             EARLY_STOP,
-            f"released {estimate:+.4f} (se {se:.4f}) is not the maximum {slope.estimate:+.4f}: the log-likelihood is "
+            f"released {estimate:+.4f} (se {se:.4f}), at the maximum {slope.estimate:+.4f}; the log-likelihood is "
             f"lower by {shortfall:.2g}; at its stopping point {wald(estimate, se)[which]:.6g}",
         )
 
@@ -222,7 +237,7 @@ def tie_free_p(differences: Sequence[float]) -> float:
 
     Notes
     -----
-    `scipy.stats.wilcoxon`, exact, two-sided: the midranks' sum, cut to a whole number, is looked up among the sums of 1..n.
+    `scipy.stats.wilcoxon`, exact: the midranks' sum, cut to a whole number, is looked up among the sums of 1..n.
     """
     used = sorted((value for value in differences if value != 0), key=abs)
     n = len(used)
@@ -238,7 +253,7 @@ def tie_free_p(differences: Sequence[float]) -> float:
     at = int(positive)
     if at == (len(counts) - 1) // 2:
         return 1.0
-    return 2 * min(sum(counts[: at + 1]), sum(counts[at:])) / 2**n
+    return math.ldexp(min(sum(counts[: at + 1]), sum(counts[at:])), 1 - n)
 
 
 def tie_free(base: str, measure: str) -> Cause:

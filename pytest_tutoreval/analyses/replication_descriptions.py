@@ -223,8 +223,8 @@ class _ValidRatings:
             return Judged("different", off, f"turns whose mean is none of {repetitions} whole ratings")
         return Judged(
             "not_evaluable",
-            said=f"missing input: {_RAW_RATINGS}; all {len(scores)} means are multiples of 1/{repetitions}, as the mean "
-            f"of {repetitions} ratings is",
+            said=f"missing input: {_RAW_RATINGS}; all {len(scores)} means are multiples of 1/{repetitions}, as means "
+            f"of {repetitions} ratings are",
         )
 
 

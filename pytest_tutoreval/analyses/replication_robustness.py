@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pytest_tutoreval.analyses.replication_causes import Which, observed_holm, wald
+from pytest_tutoreval.analyses.replication_causes import OBSERVED_ERROR, Which, observed_holm, wald
 from pytest_tutoreval.analyses.replication_checks import Because, Check, Number, Statement
 from pytest_tutoreval.analyses.replication_evidence import NEXT_TURN, Evidence, Model, Tested, part_of, tested
 from pytest_tutoreval.analyses.replication_finders import (
@@ -196,9 +196,7 @@ def pooled_slopes() -> dict[str, Checks]:
         )
         if largest > 1e-11:
             return None
-        return Because(
-            "observed-Hessian standard error", f"with the observed-Hessian standard errors the largest p {largest:.2g}"
-        )
+        return Because(OBSERVED_ERROR, f"with the observed-Hessian standard errors the largest p is {largest:.2g}")
 
     return {
         "J2/gpt/opus/leakage_to_helpfulness": {

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from pytest_tutoreval.errors import ConfigurationProblem
-from pytest_tutoreval.judging.batch import (
-    BatchFolder,
-    BatchRecord,
-    DueRating,
-)
+from pytest_tutoreval.judging.batch import BatchFolder, BatchRecord, DueRating
 from pytest_tutoreval.judging.engine import LOCKS
 from pytest_tutoreval.live.gates import refuse_after_failed_gate
 from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
@@ -23,9 +19,7 @@ from pytest_tutoreval.live.jobs import judge_route, same_family
 from pytest_tutoreval.live.judge_batches import BatchOptions, JudgeBatches, moment
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.live.run import LiveOutcome, LiveRun, open_desk
-from pytest_tutoreval.providers.batch import (
-    batch_prices,
-)
+from pytest_tutoreval.providers.batch import batch_prices
 from pytest_tutoreval.providers.desk import Stopped
 from pytest_tutoreval.providers.money import BudgetSpent, Purse
 from pytest_tutoreval.store import seal_files

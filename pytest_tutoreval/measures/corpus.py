@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pytest_tutoreval.errors import CorpusError, NotEvaluable
+from pytest_tutoreval.errors import CorpusError, NotInCorpus
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.measures.conditions import BASELINES
 from pytest_tutoreval.measures.scores import session_score, turn_score
@@ -87,11 +87,11 @@ class CorpusMeasures:
 
         Raises
         ------
-        NotEvaluable
+        NotInCorpus
             The corpus holds tables only.
         """
         if not self.corpus.has_text:
-            raise NotEvaluable(
+            raise NotInCorpus(
                 "the tables hold in-window turns only; measures over all visible turns need the sessions' text"
             )
         key = (base, condition)

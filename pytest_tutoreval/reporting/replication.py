@@ -12,6 +12,7 @@ from pytest_tutoreval.analyses.replication import (
     ReplicatedValue,
     Replication,
 )
+from pytest_tutoreval.analyses.replication_causes import TOLERANCES
 from pytest_tutoreval.records.study import Family
 
 __all__ = ["FORMAT", "SIMULATED", "render_markdown", "render_text", "replication_document"]
@@ -54,6 +55,7 @@ def replication_document(replication: Replication) -> dict[str, Any]:
             "values": dict(replication.count_values()),
         },
         "entries": [_entry(entry) for entry in replication.entries],
+        "causes": dict(TOLERANCES),
         "register": [entry.model_dump(mode="json") for entry in replication.register],
         "deviations": list(DEVIATIONS),
         "reporting_rules": list(REPORTING_RULES),
@@ -151,6 +153,8 @@ def _family_words(document: Document) -> Iterator[str]:
 
 
 def _closing(document: Document) -> Iterator[tuple[str, list[str]]]:
+    if not document["simulated"]:
+        yield "What a cause must show", [f"{name}: {needed}" for name, needed in document["causes"].items()]
     yield "Register: specification status and declared deviations", list(_register_words(document))
     yield "Deviations", document["deviations"]
     yield "Reporting rules", document["reporting_rules"]
@@ -173,7 +177,7 @@ def render_text(document: Document) -> str:
     for heading, entries in _sections(document):
         lines += ["", heading, "-" * len(heading)]
         for entry in entries:
-            lines += _entry_lines(entry)
+            lines += _entry_lines(entry, simulated=document["simulated"])
     for heading, items in _closing(document):
         lines += ["", heading, "-" * len(heading)]
         for item in items:
@@ -181,13 +185,14 @@ def render_text(document: Document) -> str:
     return "\n".join([*lines, "", _versions(document)]) + "\n"
 
 
-def _entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
+def _entry_lines(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[str]:
+    printed, ours = ("the study", "simulated") if simulated else ("printed", "ours")
     yield f"{entry['id']} [{entry['where']}]"
     for value in entry["values"]:
         if value["path"] == "note":
             numbers = f"  note: {_show(value['ours'])}"
         else:
-            numbers = f"  {value['path']}: printed {value['printed']}, ours {_show(value['ours'])}"
+            numbers = f"  {value['path']}: {printed} {value['printed']}, {ours} {_show(value['ours'])}"
         mark = "" if value["outcome"] == entry["outcome"] else f" - {value['outcome'].replace('_', ' ')}"
         yield from wrap(numbers + mark, _WIDTH, subsequent_indent="      ")
         if value["said"]:
@@ -205,14 +210,15 @@ def render_markdown(document: Document) -> str:
         lines += ["", f"**{SIMULATED}**"]
     lines += ["", _totals(document), "", *(f"- {line}" for line in _count_words(document))]
     for heading, entries in _sections(document):
-        lines += ["", f"## {heading}", "", *_table(entries)]
+        lines += ["", f"## {heading}", "", *_table(entries, simulated=document["simulated"])]
     for heading, items in _closing(document):
         lines += ["", f"## {heading}", "", *(f"- {item}" for item in items)]
     return "\n".join([*lines, "", _versions(document)]) + "\n"
 
 
-def _table(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "| entry | where | value | printed | ours | outcome | why |"
+def _table(entries: Sequence[Mapping[str, Any]], *, simulated: bool) -> Iterator[str]:
+    names = "the study | simulated" if simulated else "printed | ours"
+    yield f"| entry | where | value | {names} | outcome | why |"
     yield "| --- | --- | --- | ---: | ---: | --- | --- |"
     for entry in entries:
         for value in entry["values"]:

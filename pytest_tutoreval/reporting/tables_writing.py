@@ -23,7 +23,7 @@ def csv_text(table: Table) -> str:
         names += [column.key, f"{column.key}_exact"] if column.exact else [column.key]
     data = "SIMULATED" if table.simulated else "not simulated"
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out)  # ends lines as RFC 4180 does, so that a lone line end inside a cell is quoted
     writer.writerow([*names, "notes"])
     for row in table.rows:
         fields = [f"Table {table.number}", data]

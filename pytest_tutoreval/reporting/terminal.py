@@ -39,7 +39,7 @@ def claims_section(document: Row, *, path: str | None) -> list[Line]:
         lines += [Line(""), Line(_COLUMNS.format(*_HEADINGS), {"bold": True}), *_claim_rows(claims)]
         lines += [Line(""), *_grid(claims)]
     lines += _reasons(document["not_evaluable"])
-    lines += _reasons(document["not_analysed"], heading="not analysed")
+    lines += _reasons(document["not_analysed"], heading="not analysed", markup={"light": True})
     lines += _notes(claims)
     lines += [Line(""), *_analyses(document), _cost(document["cost"]), _counts(document["run"])]
     if path:
@@ -89,12 +89,14 @@ def _grid(claims: Sequence[Row]) -> Iterator[Line]:
             yield Line("".join(f"{word:<{_GRID_COLUMN}}" for word in (f"  {name}", *words)).rstrip())
 
 
-def _reasons(rows: Sequence[Row], *, heading: str = "not evaluable") -> Iterator[Line]:
+def _reasons(
+    rows: Sequence[Row], *, heading: str = "not evaluable", markup: Mapping[str, bool] = {"red": True}
+) -> Iterator[Line]:
     if rows:
         yield Line("")
-        yield Line(heading, {"red": True, "bold": True})
+        yield Line(heading, {**markup, "bold": True})
     for row in rows:
-        yield Line(f"  {_place(row)}: {row['reason']}", {"red": True})
+        yield Line(f"  {_place(row)}: {row["reason"]}", markup)
 
 
 def _notes(claims: Sequence[Row]) -> Iterator[Line]:

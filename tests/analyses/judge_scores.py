@@ -1,5 +1,6 @@
 """Measures made up in memory: every registered session of both arms, and what each judge makes of every turn."""
 
+import contextlib
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ import numpy as np
 
 from pytest_tutoreval.analyses.judge_audit import ANALYSES
 from pytest_tutoreval.analyses.registry import AnalysisInput
+from pytest_tutoreval.errors import NotInCorpus
 from pytest_tutoreval.frozen import Instrument, extend_instrument, load_instrument
 from pytest_tutoreval.measures import Cell, CellScores, CorpusMeasures, session_score, turn_score
 from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
@@ -158,13 +160,13 @@ def run(name: str, measures: MadeMeasures, base: str | None = None) -> list[Anal
 
 
 def run_all(measures: MadeMeasures) -> list[AnalysisRow]:
-    """Run every audit analysis, those of a base on every base."""
-    return [
-        row
-        for analysis in ANALYSES
-        for base in (measures.bases if analysis.scope == "base" else (None,))
-        for row in run(analysis.name, measures, base)
-    ]
+    """Run every audit analysis the corpus has something for, those of a base on every base."""
+    rows: list[AnalysisRow] = []
+    for analysis in ANALYSES:
+        for base in measures.bases if analysis.scope == "base" else (None,):
+            with contextlib.suppress(NotInCorpus):
+                rows += run(analysis.name, measures, base)
+    return rows
 
 
 def the_row(rows: Iterable[AnalysisRow], **fields: object) -> AnalysisRow:

@@ -160,7 +160,7 @@ def test_conv_and_ped_are_the_base_s_own(scores: Rows, released: Path) -> None:
 
 def test_demo_without_variants_is_not_evaluable() -> None:
     for name in ("ablation_contrasts", "ablation_scores", "ablation_couplings"):
-        with pytest.raises(NotEvaluable, match="no ablation variant is complete: no sessions in cell sonnet/conv_soc"):
+        with pytest.raises(NotEvaluable, match="the corpus holds no ablation variant"):
             analyse(measures_of(DEMO), name)
 
 
@@ -176,6 +176,13 @@ def test_variant_that_is_incomplete_is_left_out_and_said(released: Path, tmp_pat
     said = "ped_no_gate is left out: sonnet/ped_no_gate lacks replicate 3 of 10 registered"
     assert all(said in row.notes for row in rows.values())
     assert analyse(measures_of(folder), "ablation_scores")["leakage.span"].n == 6
+
+
+def test_variants_that_are_all_incomplete_give_the_reason(tmp_path: Path) -> None:
+    spec = {condition: {r: [Said((Turn(),))] for r in range(2)} for condition in ("conv", "ped")}
+    measures = tabled(tmp_path, spec | {"ped_no_gate": {0: [Said()]}}, a_small_instrument(2))
+    with pytest.raises(NotEvaluable, match="no ablation variant is complete: no sessions in cell sonnet/conv_socratic"):
+        analyse(measures, "ablation_contrasts")
 
 
 def test_without_ratings_the_judge_free_rows_remain(released: Path, tmp_path: Path) -> None:
@@ -224,6 +231,22 @@ def test_contrasts_and_couplings_by_hand(tmp_path: Path) -> None:
     assert (coupling["couplings"].n, coupling["couplings"].n_dropped) == (2, 1)
     span = analyse(measures, "ablation_scores")["leakage.span"]
     assert (span.estimate, span.notes[0]) == (0.5, "lowest ped, highest conv")
+
+
+def test_variant_that_was_never_in_a_window_keeps_its_place(tmp_path: Path) -> None:
+    spec = {condition: {r: [Said((Turn(),))] for r in range(2)} for condition in ("conv", "ped")}
+    measures = tabled(tmp_path, spec | {"ped_no_gate": {r: [Said()] for r in range(2)}}, a_small_instrument(2))
+    row = analyse(measures, "ablation_contrasts")["leakage.ped_no_gate-ped"]
+    assert row.notes[-1] == "not evaluable: no pairs: no replicate has both values"
+    scores = analyse(measures, "ablation_scores")
+    assert scores["leakage.ped_no_gate"].notes == ("not evaluable: undefined in every session",)
+    assert (scores["leakage.span"].n, scores["leaky_share.ped_no_gate"].estimate) == (2, None)
+
+
+def test_span_of_nothing_keeps_its_place(tmp_path: Path) -> None:
+    spec = {condition: {r: [Said()] for r in range(2)} for condition in ("conv", "ped", "ped_no_gate")}
+    scores = analyse(tabled(tmp_path, spec, a_small_instrument(2)), "ablation_scores")
+    assert scores["leakage.span"].notes[-1] == "not evaluable: no policy has a mean"
 
 
 # from sessions

@@ -8,8 +8,12 @@ import pytest
 from pytest_tutoreval.detectors import DeclaredForms
 from pytest_tutoreval.errors import NotEvaluable
 from pytest_tutoreval.frozen import load_instrument
+from pytest_tutoreval.measures import CorpusMeasures
+from pytest_tutoreval.records import CorpusManifest
+from pytest_tutoreval.store import open_corpus, seal_corpus, write_session
 from pytest_tutoreval.transcript import read_transcript
-from tests.analyses.building import analyse, part
+from tests.analyses.building import a_small_instrument, analyse, part
+from tests.builders import a_session
 from tests.store.corpora import DEMO, measures_of
 
 ARMS = ("conv", "ped")
@@ -62,3 +66,28 @@ def test_windowed_numbers_stand_beside() -> None:
         480,
         sum(len(t) for arm in ARMS for t in measures.cell("gemini", arm).turns.values()),
     )
+
+
+def test_what_is_not_defined_keeps_its_place(tmp_path: Path) -> None:
+    """Every student commits in the opening reply, and no tutor turn leaks: no windowed rate, and no slope."""
+    said = {problem.id: ["FINAL ANSWER: 3"] for problem in load_instrument().training}
+    for arm in ARMS:
+        session = a_session(condition=arm, said=said)
+        write_session(tmp_path, session.header, session.calls, sync=lambda _: None)
+    instrument = load_instrument()
+    manifest = CorpusManifest(
+        name="made-up",
+        provenance="simulated",
+        content="sessions",
+        instrument=instrument.sha256,
+        study=instrument.study.name,
+        producer="tests",
+        bases=("sonnet",),
+        conditions=ARMS,
+        judges=(),
+    )
+    seal_corpus(tmp_path, manifest)
+    rows = analyse(CorpusMeasures(open_corpus(tmp_path), a_small_instrument(1)), "full_window")
+    assert rows["turns"].n == 48
+    assert rows["contrast.leakage"].notes == ("not evaluable: no pairs: no replicate has both values",)
+    assert rows["leg.next_turn_independence"].notes[-1].startswith("not evaluable: ")

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_tutoreval.analyses.matched_budget import match_arms
-from pytest_tutoreval.analyses.matched_openings import bound_contrast, matched_independence
+from pytest_tutoreval.analyses.matched_openings import MatchedIndependence, bound_contrast, matched_independence
 from pytest_tutoreval.detectors import attempts_step
-from pytest_tutoreval.errors import CorpusError
+from pytest_tutoreval.errors import CorpusError, NotEvaluable
 from pytest_tutoreval.inference import signed_rank
 from pytest_tutoreval.measures import CorpusMeasures
 from pytest_tutoreval.providers.scripted import JUDGE_SCRIPTS, SCRIPTS
@@ -443,3 +443,18 @@ def test_bounds_are_those_of_every_filling_written_out(tmp_path_factory: pytest.
     cells, matched = match_arms(measures, "sonnet")
     bounds = bound_contrast(matched_independence(cells, matched), 0.05)
     assert (bounds.low, bounds.high) == pytest.approx((min(differences), max(differences)), abs=1e-12)
+
+
+def test_same_outcome_unlike_the_full_window_s_is_said(tmp_path: Path) -> None:
+    """Cut to one turn, ped's many later steps go: a negative difference turns positive in every filling."""
+    conv = [Said((Turn(),), opening=True), Said()]
+    ped = [Said((Turn(reply=False), *[Turn()] * 3)), Said((Turn(), Turn()))]
+    spec = {"conv": dict.fromkeys(range(3), conv), "ped": dict.fromkeys(range(3), ped)}
+    row = analyse(tabled(tmp_path, spec, SMALL), "matched_budget")["contrast.independence"]
+    assert any("unlike the full window's (negative, not significant)" in note for note in row.notes)
+
+
+def test_no_pair_has_no_bounds() -> None:
+    nothing = MatchedIndependence({arm: {0: None, 1: None} for arm in ARMS})
+    with pytest.raises(NotEvaluable, match="no replicate has a cell"):
+        bound_contrast(nothing, 0.05)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,14 @@ def test_measure_that_never_varies_has_no_z_score(tmp_path: Path) -> None:
     assert rows["turns.helpfulness~pedagogy"].notes[0].startswith("not evaluable: ")
     assert rows["turns.pedagogy~next_turn_independence"].estimate == pytest.approx(0.0, abs=1e-12)
     assert (rows["turns.spread"].n, rows["turns.spread"].n_dropped) == (3, 1)
+
+
+def test_study_without_the_rubrics_has_no_view(tmp_path: Path) -> None:
+    small = a_small_instrument(1)
+    other = replace(small, study=small.study.model_copy(update={"rubrics": ("helpfulness",)}))
+    spec = {arm: {0: [Said((Turn(),))]} for arm in ("conv", "ped")}
+    with pytest.raises(NotEvaluable, match="the study lacks pedagogy"):
+        analyse(tabled(tmp_path, spec, other), "divergence", judge="opus")
 
 
 def test_one_judge_s_ratings_are_enough(released: Path, tmp_path: Path) -> None:

@@ -9,12 +9,15 @@ from pytest_tutoreval.analyses.subject import (
     Subject,
     change_notes,
     compare,
+    fit_frame,
     same_outcome,
     significance,
+    two_stage_part,
 )
 from pytest_tutoreval.claims import bundled_claims
-from pytest_tutoreval.errors import NotEvaluable
+from pytest_tutoreval.errors import NotCertified, NotEvaluable
 from pytest_tutoreval.frozen import load_instrument
+from pytest_tutoreval.measures import ModelFrame
 from pytest_tutoreval.records.analysis import AnalysisPart
 from pytest_tutoreval.records.claim import CouplingClaim, PairedClaim
 from tests.analyses.building import a_small_instrument, part
@@ -120,3 +123,19 @@ def test_alpha_is_the_registered_one() -> None:
 def test_interval_of_a_mean_does_not_depend_on_the_order_of_the_sessions() -> None:
     one = SUBJECT.mean_row("m", {0: 1.0, 1: 2.0, 2: 6.0})
     assert SUBJECT.mean_row("m", {2: 6.0, 0: 1.0, 1: 2.0}) == one
+
+
+A_FRAME = ModelFrame([1.0, 2.0, 4.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], ["r0", "r1", "r1"], ["a", "b", "a"], 0, ())
+
+
+def test_fit_that_could_not_be_certified_is_not_evaluable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise NotCertified("no point passed")
+
+    monkeypatch.setattr("pytest_tutoreval.inference.fit_crossed", refuse)
+    with pytest.raises(NotEvaluable, match="no point passed"):
+        fit_frame(A_FRAME, adjusted=False)
+
+
+def test_two_stage_that_is_not_defined_is_no_part() -> None:
+    assert two_stage_part(A_FRAME, SUBJECT) == ()

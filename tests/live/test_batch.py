@@ -5,15 +5,17 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from filelock import FileLock
 
-from pytest_tutoreval.errors import BlindingBroken, ConfigurationProblem
+from pytest_tutoreval.errors import BlindingBroken, ConfigurationProblem, CorpusError
 from pytest_tutoreval.judging.batch import BatchFolder, BatchRecord
 from pytest_tutoreval.live import LiveOutcome, Needs
 from pytest_tutoreval.live.batch import BatchOptions, refuse_while_on_its_way, run_batch
@@ -30,6 +32,7 @@ from tests.live.running import (
     corpus_facts,
     go,
     seals_hold,
+    short_instrument,
     whole_lines,
 )
 from tests.live.test_canaries import CANARIES, ECHO, files_with_leaks, leaks
@@ -424,6 +427,31 @@ def test_a_stranger_of_the_same_size_is_not_adopted(corpus: Path, judge: str) ->
     assert [record.state for record in records(corpus, judge)] == ["given-up", "settled"]
 
 
+def test_an_unfinished_batch_of_the_same_size_is_waited_for(corpus: Path, judged: dict[str, Any]) -> None:
+    said: list[str] = []
+    elsewhere = corpus.parent / "elsewhere" / "corpus"
+    shutil.copytree(corpus, elsewhere)
+    with BatchServer(answer=speak, looks=8) as server:
+        assert stopped_while_waiting(server, elsewhere, "opus").stopped
+        server.add_batch_step(BatchStep("create", status=500, body="{}", done=True))
+        assert batch(server, corpus, "opus", said=said.append).complete
+        assert [made.id for made in server.made] == ["msgbatch_0000", "msgbatch_0001"]
+    assert "opus-1: msgbatch_0001 may be it; its custom ids are told once it has ended" in said
+    assert "opus-1: found at the vendor as msgbatch_0001" in said
+    assert corpus_facts(corpus) == judged["opus"][0]
+
+
+def test_a_stranger_whose_results_are_gone_is_no_obstacle(corpus: Path) -> None:
+    elsewhere = corpus.parent / "elsewhere" / "corpus"
+    shutil.copytree(corpus, elsewhere)
+    with BatchServer(answer=speak) as server:
+        assert batch(server, elsewhere, "opus").complete
+        server.add_batch_step(BatchStep("create", status=500, body="{}"))
+        server.add_batch_step(BatchStep("results", status=404, body="{}"))
+        outcome = batch(server, corpus, "opus")
+    assert any("may have been submitted" in line for line in outcome.lines())
+
+
 def test_force_adopts_what_can_be_found_after_all(corpus: Path) -> None:
     with BatchServer(answer=speak, steps=[BatchStep("create", status=500, body="{}", done=True)]) as server:
         hidden = BatchStep("list", times=-1, body={"data": [], "has_more": False})
@@ -456,7 +484,7 @@ class Crashing:
 
     def __init__(self, patch: pytest.MonkeyPatch, at: int | None) -> None:
         self.steps, self._at = 0, at
-        replace, append = os.replace, GrowingFile.append
+        renaming, append = os.replace, GrowingFile.append
 
         async def sending(*given: Any, **options: Any) -> Any:
             self.step()
@@ -466,7 +494,7 @@ class Crashing:
 
         def replacing(source: Any, target: Any) -> None:
             self.step()
-            replace(source, target)
+            renaming(source, target)
             self.step()
 
         def appending(file: GrowingFile, fields: dict[str, Any]) -> None:
@@ -634,6 +662,42 @@ def test_the_command_stops_with_130_and_resumes(whole_corpus: Path, tmp_path: Pa
     assert seals_hold(whole_corpus)
 
 
+def test_a_stop_between_two_batches_hands_over_no_further_one(corpus: Path, judged: dict[str, Any]) -> None:
+    def stop(operation: str) -> None:
+        if operation == "create":
+            server.on = lambda _: None
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+
+    with BatchServer(answer=speak, on=stop) as server:
+        limits = BatchLimits(5, 10**9)
+        assert batch(server, corpus, "opus", limits=limits).stopped
+        assert len(server.made) == 1
+        assert [record.state for record in records(corpus, "opus")] == ["submitted"]
+        assert batch(server, corpus, "opus", limits=limits).complete
+        assert server.paid == judged["opus"][1]
+    assert corpus_facts(corpus) == judged["opus"][0]
+
+
+@pytest.mark.parametrize("judge", BOTH)
+def test_a_second_signal_cancels_even_while_the_batch_is_made(corpus: Path, judged: dict[str, Any], judge: str) -> None:
+    def cancel(operation: str) -> None:
+        if operation == "create":
+            server.on = lambda _: None
+            for _ in range(2):  # the answer is not sent before this returns
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.2)
+
+    with BatchServer(answer=speak, on=cancel) as server:
+        outcome = batch(server, corpus, judge)
+        assert outcome.stopped
+        assert [record.state for record in records(corpus, judge)] == ["submitting"]
+        assert len(server.made) == 1
+        assert batch(server, corpus, judge).complete
+        assert len(server.made) == 1
+    assert corpus_facts(corpus) == judged[judge][0]
+
+
 # money, keys, blinding, neighbours
 
 
@@ -729,9 +793,63 @@ def test_ratings_given_meanwhile_are_left_as_they_are(corpus: Path, judged: dict
     assert corpus_facts(corpus) == judged["opus"][0]
 
 
-def test_a_record_that_cannot_be_read_stops_the_run(corpus: Path) -> None:
-    from pytest_tutoreval.errors import CorpusError
+def test_a_file_that_is_held_is_waited_for(corpus: Path, judged: dict[str, Any]) -> None:
+    path = corpus / ".locks" / "ratings" / "opus" / "helpfulness" / "sonnet" / "conv" / "r0.jsonl.lock"
+    path.parent.mkdir(parents=True)
+    lock = FileLock(path, thread_local=False)
+    lock.acquire()
+    timer = threading.Timer(0.6, lock.release)
+    with BatchServer(answer=speak, on=lambda seen: timer.start() if seen == "results" else None) as server:
+        assert batch(server, corpus, "opus").complete
+    timer.join()
+    assert corpus_facts(corpus) == judged["opus"][0]
 
+
+def test_a_batch_of_another_route_is_not_mixed_in(corpus: Path) -> None:
+    with BatchServer(answer=speak, looks=2) as server:
+        assert stopped_while_waiting(server, corpus, "opus").stopped
+        instrument = short_instrument()
+        changed = tuple(
+            judge.model_copy(update={"sampling": judge.sampling.model_copy(update={"max_tokens": 300})})
+            for judge in instrument.study.judges
+        )
+        other = replace(instrument, study=instrument.study.model_copy(update={"judges": changed}))
+        with pytest.raises(ConfigurationProblem, match="handed over under another route of opus"):
+            batch(server, corpus, "opus", instrument=other)
+        assert batch(server, corpus, "opus", instrument=other, force=True).complete
+        assert [record.state for record in records(corpus, "opus")] == ["given-up", "settled"]
+
+
+def test_many_failures_are_listed_in_the_record(
+    corpus: Path, judged: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_tutoreval.live.judge_batches._SHOWN_FAILURES", 5)
+    with BatchServer(answer=speak, fate=lambda _: "expired") as server:
+        outcome = batch(server, corpus, "opus")
+    total = judged["opus"][1].total()
+    assert sum("expired at the vendor before it was run" in line for line in outcome.notes) == 5
+    assert any(f"and {total - 5} more, all in" in line for line in outcome.notes)
+    assert len(records(corpus, "opus")[0].failed) == total
+
+
+def test_a_record_that_cannot_be_written_means_that_nothing_is_handed_over(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (corpus / "batches").write_text("in the way")
+    with BatchServer(answer=speak) as server:
+        with pytest.raises(CorpusError, match="cannot be written"):
+            batch(server, corpus, "opus")
+        assert server.made == []
+
+
+def test_a_replay_makes_no_batches(corpus: Path) -> None:
+    with BatchServer(answer=speak) as server:
+        with pytest.raises(ConfigurationProblem, match="a replay makes no batches"):
+            batch(server, corpus, "opus", answerer=lambda _: None)
+        assert server.journal == []
+
+
+def test_a_record_that_cannot_be_read_stops_the_run(corpus: Path) -> None:
     (corpus / "batches").mkdir()
     (corpus / "batches" / "opus-1.json").write_text("{")
     with BatchServer(answer=speak) as server:

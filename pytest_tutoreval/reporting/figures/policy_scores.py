@@ -34,7 +34,6 @@ def draw_policy_scores(results: StudyResults) -> Drawing:
                     mean.ci_high,
                     colour,
                     shape,
-                    dashed=rubric == "pedagogy",
                     open=rubric == "pedagogy",
                 )
             )
@@ -42,7 +41,7 @@ def draw_policy_scores(results: StudyResults) -> Drawing:
             said.append(f"{policy}, {rubric}: {mean.estimate:.3f}, interval {mean.ci_low:.3f} to {mean.ci_high:.3f}.")
         rows.append(Row(short(policy), tuple(marks), tuple(numbers)))
     notes = [
-        "Filled circles, solid: helpfulness; open squares, dashed: pedagogy. Means over replicates of session means, "
+        "Filled circles: helpfulness; open squares: pedagogy. Means over replicates of session means, "
         "with 95 % bootstrap intervals. Descriptive, in no verdict.",
         *results.ablation_notes(base),
         *reasons.lines(),

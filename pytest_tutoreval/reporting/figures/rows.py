@@ -6,13 +6,14 @@ from math import ceil, floor
 from typing import TYPE_CHECKING
 
 from pytest_tutoreval.reporting.figures.style import GREY, WIDTH, fade, printable, text_width, wrap
+from pytest_tutoreval.reporting.tables import ABSENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pytest_tutoreval.reporting.figures.style import Page
 
-__all__ = ["PITCH", "Mark", "Row", "draw_rows", "limits", "minus", "rows_height"]
+__all__ = ["PITCH", "Mark", "Row", "draw_rows", "label_room", "limits", "minus", "rows_height", "short"]
 
 PITCH = 0.152  # inches from row to row
 _AXIS = 0.34  # below the last row: ticks and the axis's name
@@ -32,7 +33,6 @@ class Mark:
     shape: str
     weak: bool = False
     open: bool = False
-    dashed: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ def draw_rows(
         canvas.text(0.05 if row.heading else 0.12, y, label, va="center_baseline")
         _draw_marks(axes, row, number, joined)
         at = WIDTH - right
-        for shown, (_, width) in zip(row.numbers, columns, strict=False):
+        # A row without a number has one dash with its reason; its other columns get a plain one.
+        rest = [ABSENT] * (len(columns) - len(row.numbers)) if row.numbers else []
+        for shown, (_, width) in zip((*row.numbers, *rest), columns, strict=bool(row.numbers)):
             at += width
             canvas.text(at - 0.05, y, minus(shown), ha="right", va="center_baseline")
 
@@ -134,20 +136,19 @@ def _draw_marks(axes: "Axes", row: Row, y: int, joined: bool) -> None:
     for mark in row.marks:
         colour = fade(mark.colour) if mark.weak else mark.colour
         if mark.low is not None and mark.high is not None:
-            width = 0.8 if mark.weak else 1.3
+            width = 0.8 if mark.weak or mark.open else 1.3
             axes.plot(
                 [mark.low, mark.high],
                 [y, y],
                 color=colour,
                 linewidth=width,
-                linestyle=(0, (2, 1)) if mark.dashed else "-",
                 zorder=2,
             )
         axes.plot(
             [mark.value],
             [y],
             marker=mark.shape,
-            markersize=4.2,
+            markersize=4.0,
             markeredgewidth=0.9,
             markeredgecolor=colour,
             markerfacecolor="none" if mark.open else "white" if mark.weak else colour,
