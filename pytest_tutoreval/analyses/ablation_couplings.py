@@ -27,9 +27,7 @@ def ablation_couplings(given: AnalysisInput) -> list[AnalysisRow]:
         except NotEvaluable as exc:
             rows.append(subject.undecided(f"{OUTCOME}.{policy}", exc, notes=ablation.notes))
     known = [row for row in rows if row.estimate is not None]
-    with_zero = [
-        row for row in known if row.ci_low is not None and row.ci_high is not None and row.ci_low <= 0 <= row.ci_high
-    ]
+    with_zero = [row for row in known if _includes_zero(row)]
     rows.append(
         subject.row(
             "couplings",

@@ -29,7 +29,7 @@ from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.records.measured import TurnScore
 from pytest_tutoreval.records.study import Study
 
-__all__ = ["ablation", "instrument", "significant_controls", "token"]
+__all__ = ["ablation", "instrument", "rubric_scores", "significant_controls", "token"]
 
 
 # ablation
@@ -130,6 +130,8 @@ def significant_controls(evidence: Evidence) -> dict[tuple[str, str], int]:
 
 
 _CALIBRATION = "the calibration logs of the student (before collection; not in the tables)"
+# A setting is what it is: no rounding.
+EXACT = Digits(9)
 _RAW_RATINGS = "the single ratings, with what each was billed and how it finished (no table holds them)"
 
 
@@ -184,7 +186,7 @@ def instrument() -> dict[str, Checks]:
     ours = "from the instrument's study file"
     replies = ("largest_billed", "of_which_reasoning", "largest_visible", "finish_reason")
     return {
-        "design": {f"value.{name}": Number(find, note=ours) for name, find in facts.items()},
+        "design": {f"value.{name}": Number(find, EXACT, note=ours) for name, find in facts.items()},
         "sol/completion_tokens": {
             "value.cap": Number(cap(SECOND), note=ours),
             **{f"value.{name}": Missing(_RAW_RATINGS) for name in replies},
@@ -195,7 +197,7 @@ def instrument() -> dict[str, Checks]:
             f"value.{name}": Missing(_CALIBRATION) for name in ("calibration", "pre_run_recheck", "percent")
         },
         "student/rejected_fp8_route": {"value": Missing(_CALIBRATION)},
-        "student/marker_rate_gate": {"value": Number(gate, note="the limit of our preflight gate")},
+        "student/marker_rate_gate": {"value": Number(gate, EXACT, note="the limit of our preflight gate")},
         "inference/null_excludes_only": {
             "value": Statement(
                 "at ten pairs the test finds d = 1 in 70 % of samples or more, d = .5 in under half", power

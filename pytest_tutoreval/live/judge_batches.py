@@ -371,7 +371,7 @@ class JudgeBatches:
         for path, some in replies.items():
             given += await self._write(path, some)
         self._tell(name, record, view, given, failed)
-        if False:
+        if homeless:
             raise DisputedBatch(
                 f"{len(homeless)} of its ratings have no place ({homeless[0]}, for one): their sessions are gone, "
                 "unreadable or changed since. Restore them and run again, or pass --force to give these ratings up"

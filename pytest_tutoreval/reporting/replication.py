@@ -1,7 +1,7 @@
 """The replication report as one document, and that document as text or Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import Any
 
 from pytest_tutoreval.analyses.replication import (
@@ -168,11 +168,17 @@ def _versions(document: Document) -> str:
 # text
 
 
+def _wrap(text: str, indent: str = "", hanging: str = "") -> list[str]:
+    """Return the lines of a text; a name is never broken at its hyphens."""
+    wrapper = TextWrapper(_WIDTH, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
+    return wrapper.wrap(text)
+
+
 def render_text(document: Document) -> str:
     """Return the report as plain text, 120 columns."""
     lines = [f"Replication report: {document['study']['title']}", _corpus_words(document)]
     if document["simulated"]:
-        lines += ["", *wrap(SIMULATED, _WIDTH)]
+        lines += ["", *_wrap(SIMULATED)]
     lines += ["", _totals(document), *(f"  {line}" for line in _count_words(document))]
     for heading, entries in _sections(document):
         lines += ["", heading, "-" * len(heading)]
@@ -181,7 +187,7 @@ def render_text(document: Document) -> str:
     for heading, items in _closing(document):
         lines += ["", heading, "-" * len(heading)]
         for item in items:
-            lines += wrap(f"- {item}", _WIDTH, subsequent_indent="  ")
+            lines += _wrap(f"- {item}", "", "  ")
     return "\n".join([*lines, "", _versions(document)]) + "\n"
 
 
@@ -194,10 +200,10 @@ def _entry_lines(entry: Mapping[str, Any], *, simulated: bool) -> Iterator[str]:
         else:
             numbers = f"  {value['path']}: {printed} {value['printed']}, {ours} {_show(value['ours'])}"
         mark = "" if value["outcome"] == entry["outcome"] else f" - {value['outcome'].replace('_', ' ')}"
-        yield from wrap(numbers + mark, _WIDTH, subsequent_indent="      ")
+        yield from _wrap(numbers + mark, "", "      ")
         if value["said"]:
             cause = f"{value['cause']}: " if value["cause"] else ""
-            yield from wrap(cause + value["said"], _WIDTH, initial_indent="      ", subsequent_indent="      ")
+            yield from _wrap(cause + value["said"], "      ", "      ")
 
 
 # Markdown

@@ -22,6 +22,7 @@ _COLUMNS = "{:<6}{:<7}{:<6}{:<20}{:>6} {:>16} {:>7} {:>5} {:>3}"
 _HEADINGS = ("claim", "base", "judge", "verdict", "value", "95% interval", "p", "delta", "n")
 _NUMBERS = _COLUMNS[_COLUMNS.index("{:>6}") :]
 _GRID_COLUMN = 15
+_ERROR: Mapping[str, bool] = {"red": True}
 
 
 class Line(NamedTuple):
@@ -39,7 +40,7 @@ def claims_section(document: Row, *, path: str | None) -> list[Line]:
         lines += [Line(""), Line(_COLUMNS.format(*_HEADINGS), {"bold": True}), *_claim_rows(claims)]
         lines += [Line(""), *_grid(claims)]
     lines += _reasons(document["not_evaluable"])
-    lines += _reasons(document["not_analysed"], heading="not analysed", markup={"light": True})
+    lines += _reasons(document["not_analysed"], heading="not analysed", markup={})
     lines += _notes(claims)
     lines += [Line(""), *_analyses(document), _cost(document["cost"]), _counts(document["run"])]
     if path:
@@ -90,13 +91,13 @@ def _grid(claims: Sequence[Row]) -> Iterator[Line]:
 
 
 def _reasons(
-    rows: Sequence[Row], *, heading: str = "not evaluable", markup: Mapping[str, bool] = {"red": True}
+    rows: Sequence[Row], *, heading: str = "not evaluable", markup: Mapping[str, bool] = _ERROR
 ) -> Iterator[Line]:
     if rows:
         yield Line("")
         yield Line(heading, {**markup, "bold": True})
     for row in rows:
-        yield Line(f"  {_place(row)}: {row["reason"]}", markup)
+        yield Line(f"  {_place(row)}: {row['reason']}", markup)
 
 
 def _notes(claims: Sequence[Row]) -> Iterator[Line]:

@@ -140,7 +140,7 @@ def test_no_type_is_smaller_than_seven_points_and_none_leaves_the_page(demo: Map
             assert isinstance(found, Text)
             if not found.get_text() or not found.get_visible():
                 continue
-            assert found.get_fontsize() >= SIZE
+            assert float(found.get_fontsize()) >= SIZE
             box = found.get_window_extent()
             assert page.x0 <= box.x0, found.get_text()
             assert box.x1 <= page.x1 + 1, found.get_text()
@@ -163,16 +163,45 @@ def test_what_is_not_evaluable_has_a_dash_and_its_reason(demo_measures: CorpusMe
     assert "— (a)" in texts(svg_bytes(draw_policy_couplings(results)))
 
 
+def excerpt_of(folder: Path, first_turn: str, opening: str = "I am stuck.", *, conditions: str = "conv ped") -> str:
+    """Return the text of Figure 1 over sessions whose first problem opens so."""
+    for condition in conditions.split():
+        session = a_session(condition=condition, said={PROBLEM: [opening, first_turn]})
+        write_session(folder, session.header, session.calls, sync=lambda _: None)
+    corpus = open_corpus(DEMO)
+    corpus.folder = folder
+    corpus.manifest = corpus.manifest.model_copy(update={"files": {}, "bases": ("sonnet",)})
+    drawing = draw_excerpt(StudyResults(CorpusMeasures(corpus, load_instrument())))
+    return " ".join(texts(svg_bytes(drawing)))
+
+
+def test_a_commitment_in_the_opening_reply_leaves_no_turn_to_show(tmp_path: Path, style: None) -> None:
+    assert "the student's opening reply commits" in excerpt_of(tmp_path, "Well done.", "FINAL ANSWER: 24")
+
+
+def test_an_excerpt_without_its_pair_says_which_session_is_missing(tmp_path: Path, style: None) -> None:
+    found = excerpt_of(tmp_path, "Well done.", conditions="conv")
+    assert "“Well done.”" in found
+    assert "not evaluable: no session sonnet/ped/r0 in the corpus" in found
+
+
+def test_an_excerpt_of_a_broken_session_says_what_is_broken(tmp_path: Path, style: None) -> None:
+    (tmp_path / "sessions" / "sonnet" / "ped").mkdir(parents=True)
+    (tmp_path / "sessions" / "sonnet" / "ped" / "r0.jsonl").write_text("no session\n")
+    found = excerpt_of(tmp_path, "Well done.", conditions="conv")
+    assert found.count("not evaluable: ") == 1
+    assert "r0.jsonl" in found
+
+
+def test_an_excerpt_of_a_cell_that_cannot_be_read_says_so(tmp_path: Path, style: None) -> None:
+    (tmp_path / "sessions" / "sonnet" / "ped").mkdir(parents=True)
+    (tmp_path / "sessions" / "sonnet" / "ped" / "copy of r0.jsonl").write_text("")
+    assert "not a session file's name" in excerpt_of(tmp_path, "Well done.", conditions="conv")
+
+
 def test_what_a_model_said_is_drawn_as_it_is(tmp_path: Path, style: None) -> None:
     said = "Costs $5 & <b>$x_1$</b> \\frac{1}{2} \x1b[31m\u202e \N{PILE OF POO} " + "long" * 60 + " word" * 200
-    for condition in ("conv", "ped"):
-        session = a_session(condition=condition, said={PROBLEM: ["I am stuck.", said]})
-        write_session(tmp_path / "corpus", session.header, session.calls)
-    manifest = open_corpus(DEMO).manifest.model_copy(update={"files": {}, "bases": ("sonnet",)})
-    corpus = open_corpus(DEMO)
-    corpus.folder, corpus.manifest = tmp_path / "corpus", manifest
-    drawing = draw_excerpt(StudyResults(CorpusMeasures(corpus, load_instrument())))
-    found = " ".join(texts(svg_bytes(drawing)))
+    found = excerpt_of(tmp_path, said)
     assert "Costs $5 & <b>$x_1$</b> \\frac{1}{2} \N{REPLACEMENT CHARACTER}[31m" in found
     assert "[…]" in found
     assert "helpfulness — (not rated)" in found

@@ -138,6 +138,19 @@ def test_a_corpus_without_ratings_keeps_its_judge_free_cells() -> None:
     assert results.judges == ("opus",)
 
 
+def test_a_claim_that_cannot_be_decided_has_its_reason(tmp_path: Path) -> None:
+    shutil.copytree(DEMO, tmp_path / "holes")
+    (tmp_path / "holes" / "sessions" / "gpt" / "ped" / "r3.jsonl").unlink()
+    tables = tables_of(tmp_path / "holes")
+    row = rows_of(tables["1"])[0]
+    assert (row["verdict_sonnet"].shown, row["verdict_gpt"].shown) == ("supported", ABSENT)
+    assert row["verdict_gpt"].note == "gpt/ped lacks replicate 3 of 10 registered"
+    gap = next(row for row in rows_of(tables["2a"]) if row["base_id"].shown == "gpt")
+    assert gap["difference"].shown == gap["p"].shown == ABSENT
+    coupled = coupling(tables, "gpt")
+    assert coupled["leakage_conv"].note == coupled["beta"].note == row["verdict_gpt"].note
+
+
 def test_what_a_user_added_is_in_the_register_as_added() -> None:
     corpus = open_corpus(DEMO)
     corpus.manifest = corpus.manifest.model_copy(update={"bases": ("sonnet", "mine"), "judges": ("opus", "theirs")})

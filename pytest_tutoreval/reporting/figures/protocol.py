@@ -129,7 +129,7 @@ def _draw_exchange(canvas: "Axes", top: float, study: "Study") -> float:
     commitment = 2 * (study.protocol.tutor_turns // 2)
     pitch = _ROOM / len(turns)
     radius = min(0.115, pitch * 0.38)
-    y = top - LINE - 0.06 - radius
+    y = top - LINE - 0.08 - radius
     for at, who in enumerate(turns):
         x = _LEFT + pitch * (at + 0.5)
         inside = at <= commitment
@@ -145,7 +145,10 @@ def _draw_exchange(canvas: "Axes", top: float, study: "Study") -> float:
             draw_arrow(canvas, (x + radius, y), (x + pitch - radius, y), colour=GREY)
     end = _LEFT + pitch * (commitment + 0.5) + radius + 0.02
     canvas.plot(
-        [_LEFT, _LEFT, end, end], [top - LINE - 0.04, top - LINE, top - LINE, top - LINE - 0.04], color="black", lw=0.8
+        [_LEFT, _LEFT, end, end],
+        [top - LINE - 0.06, top - LINE - 0.02, top - LINE - 0.02, top - LINE - 0.06],
+        color="black",
+        lw=0.8,
     )
     draw_lines(canvas, (_LEFT + end) / 2, top, ["answer-phase window"], centred=True)
     after = f"not counted ({len(turns) - commitment - 1} turns)"
