@@ -120,7 +120,13 @@ async def _work(run: LiveRun, batches: Sequence["JudgeBatches"]) -> None:
     else:
         for each in batches:
             await each.submit(due[each.judge])
-    await asyncio.gather(*(each.finish(name) for each in batches for name in list(each.open)))
+    # A full disk met by one batch must not cut off another in the middle of being fetched.
+    ends = await asyncio.gather(
+        *(each.finish(name) for each in batches for name in list(each.open)), return_exceptions=True
+    )
+    for end in ends:
+        if end is not None:
+            raise end
 
 
 def _reserve(batches: Sequence["JudgeBatches"], due: dict[str, list[DueRating]]) -> None:

@@ -1,6 +1,7 @@
 """Tables 1 to 6: of the released tables the printed numbers, of the bundled corpus a golden file."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pytest_tutoreval.measures import CorpusMeasures
 from pytest_tutoreval.records.study import Base
 from pytest_tutoreval.reporting.tables import ABSENT, Cell, Table
 from pytest_tutoreval.reporting.tables_instrument import status_table
+from pytest_tutoreval.reporting.tables_results import gaps_table, verdicts_table
 from pytest_tutoreval.reporting.tables_source import StudyResults
 from pytest_tutoreval.reporting.tables_study import study_tables
 from pytest_tutoreval.reporting.tables_writing import csv_text, markdown_text
@@ -131,11 +133,16 @@ def test_no_printed_cell_is_empty_or_nan(request: pytest.FixtureRequest, name: s
         assert ",nan," not in csv_text(table).lower()
 
 
-def test_a_corpus_without_ratings_keeps_its_judge_free_cells() -> None:
-    corpus = open_corpus(DEMO)
+def test_a_corpus_without_ratings_keeps_its_judge_free_cells(tmp_path: Path) -> None:
+    shutil.copytree(DEMO, tmp_path / "unrated", ignore=shutil.ignore_patterns("ratings"))
+    corpus = open_corpus(tmp_path / "unrated")
     corpus.manifest = corpus.manifest.model_copy(update={"judges": ()})
     results = StudyResults(CorpusMeasures(corpus, load_instrument()))
-    assert results.judges == ("opus",)
+    first, second = rows_of(verdicts_table(results, "opus"))[:2]
+    assert first["verdict_sonnet"].shown == "supported"
+    assert second["verdict_sonnet"].shown == ABSENT
+    assert "no helpfulness ratings by opus" in (second["verdict_sonnet"].note or "")
+    assert {row["judge_id"].shown for row in rows_of(gaps_table(results))} == {"opus"}
 
 
 def test_a_claim_that_cannot_be_decided_has_its_reason(tmp_path: Path) -> None:

@@ -144,12 +144,8 @@ def _draw_exchange(canvas: "Axes", top: float, study: "Study") -> float:
         if at + 1 < len(turns):
             draw_arrow(canvas, (x + radius, y), (x + pitch - radius, y), colour=GREY)
     end = _LEFT + pitch * (commitment + 0.5) + radius + 0.02
-    canvas.plot(
-        [_LEFT, _LEFT, end, end],
-        [top - LINE - 0.06, top - LINE - 0.02, top - LINE - 0.02, top - LINE - 0.06],
-        color="black",
-        lw=0.8,
-    )
+    over, under = top - LINE - 0.02, top - LINE - 0.06
+    canvas.plot([_LEFT, _LEFT, end, end], [under, over, over, under], color="black", linewidth=0.8)
     draw_lines(canvas, (_LEFT + end) / 2, top, ["answer-phase window"], centred=True)
     after = f"not counted ({len(turns) - commitment - 1} turns)"
     draw_lines(canvas, (end + WIDTH - 0.05) / 2, top, [after], colour=GREY, centred=True)

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+_WARNING = "#A84300"  # vermillion, dark enough to be read in print
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#555555"
 
 # A colour and a mark for the first, second, … of whatever is compared.
@@ -157,7 +158,7 @@ class Page:
         self.figure = Figure(figsize=(WIDTH, total), facecolor="white")
         top = total - _MARGIN
         for line in warning:
-            self._write(line, top, total, color=VERMILLION, weight="bold")
+            self._write(line, top, total, color=_WARNING, weight="bold")
             top -= LINE
         for line in titles:
             self._write(line, top, total, size=7.5, weight="bold")
