@@ -387,6 +387,10 @@ def _limits(settings: RouteSettings) -> RouteLimits:
 
 
 def _manifest(run: LiveRun) -> CorpusManifest:
+    """Return what the corpus will hold. Judges may be added to any corpus: what is rated stays what it was."""
+    if not run.needs.cells:
+        there = open_corpus(run.folder, instrument=run.instrument.sha256).manifest
+        return there.model_copy(update={"judges": run.needs.judges})
     return CorpusManifest(
         name=run.folder.resolve().name,
         provenance="recorded",
