@@ -8,14 +8,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import crossed_fit, measures, unused_plugin, verdict_run
+from benchmarks import crossed_fit, live, measures, unused_plugin, verdict_run
 
 
 def main() -> None:
     """Print the table."""
     now = datetime.now(tz=UTC).date()
     print(f"{now}, {cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}")
-    for benchmark in (unused_plugin, verdict_run, crossed_fit, measures):
+    for benchmark in (unused_plugin, verdict_run, crossed_fit, measures, live):
         print(benchmark.measure(), flush=True)
 
 

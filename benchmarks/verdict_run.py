@@ -7,7 +7,7 @@ from statistics import median
 from benchmarks.timing import paired_ratio, python_command, time_pairs
 
 RUNS = 7
-ITEMS = 48
+ITEMS = 137
 ROOT = Path(__file__).resolve().parent.parent
 
 

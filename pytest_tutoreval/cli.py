@@ -122,7 +122,7 @@ def judge_command(
 ) -> None:
     """Rate every in-window turn a corpus holds; what is rated already is not asked again."""
     with _failing_in_one_line():
-        from pytest_tutoreval.live.batch import BatchOptions, refuse_while_on_its_way, run_batch
+        from pytest_tutoreval.live.batch import BatchOptions, run_batch
         from pytest_tutoreval.store import open_corpus
 
         bases = _split(base) or list(open_corpus(corpus).manifest.bases)
@@ -133,12 +133,11 @@ def judge_command(
             prices=prices,
             budget=budget,
             max_retries=max_retries,
+            pay_for_pending=force,
         )
         if batch:
             _go_live(run, partial(run_batch, options=BatchOptions(force=force)))
         else:
-            if not force:
-                refuse_while_on_its_way(corpus, _split(judge))
             _go_live(run)
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 from pytest_tutoreval.errors import CorpusError, TutorEvalError
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.judging.blinding import BlindingCheck
-from pytest_tutoreval.judging.engine import LOCKS, Judged, RatingJob, _identity, _recorded
+from pytest_tutoreval.judging.engine import LOCKS, Judged, RatingJob, rating_identity, recorded_ratings
 from pytest_tutoreval.judging.rating import rating_requests, record_rating
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.records.base import Name, Record, Sha256
@@ -235,11 +235,11 @@ def survey(instrument: Instrument, job: RatingJob, folder: Path) -> FileState:
         with _open(job, folder, lambda _: None) as file:
             found = _ratings_in(file)
     state.found, state.unusable = len(found), sum(rating.overall is None for rating in found.values())
-    state.asked = frozenset(_identity(request) for request, _ in requests)
+    state.asked = frozenset(rating_identity(request) for request, _ in requests)
     state.due = {
         identity: DueRating(job, request, dialogue)
         for request, dialogue in requests
-        if (identity := _identity(request)) not in found
+        if (identity := rating_identity(request)) not in found
     }
     return state
 
@@ -288,7 +288,7 @@ def write_ratings_of(
     with _open(state.job, folder, sync) as file:
         there = _ratings_in(file)
         for due, reply in replies:
-            identity = _identity(due.request)
+            identity = rating_identity(due.request)
             if identity in there:
                 state.found += 1
                 state.unusable += there[identity].overall is None
@@ -310,5 +310,5 @@ def _open(job: RatingJob, folder: Path, sync: Callable[[int], None]) -> GrowingF
 def _ratings_in(file: GrowingFile) -> dict[Identity, Rating]:
     return {
         (rating.problem, rating.turn, rating.repetition, rating.request): rating
-        for rating in _recorded(file.path, file)
+        for rating in recorded_ratings(file.path, file)
     }

@@ -19,7 +19,16 @@ from pytest_tutoreval.records.session import Session, SessionKey
 from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere, JobQueue
 from pytest_tutoreval.store.ratings import ratings_path
 
-__all__ = ["Judged", "Judging", "RatingJob", "judge_session", "judge_sessions"]
+__all__ = [
+    "LOCKS",
+    "Judged",
+    "Judging",
+    "RatingJob",
+    "judge_session",
+    "judge_sessions",
+    "rating_identity",
+    "recorded_ratings",
+]
 
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
 
@@ -135,9 +144,10 @@ async def judge_session(
         path, locks=folder / LOCKS, header=header.model_dump(mode="json", exclude_none=True), sync=sync
     ) as file:
         found = {
-            (rating.problem, rating.turn, rating.repetition, rating.request): rating for rating in _recorded(path, file)
+            (rating.problem, rating.turn, rating.repetition, rating.request): rating
+            for rating in recorded_ratings(path, file)
         }
-        missing = [(request, dialogue) for request, dialogue in requests if _identity(request) not in found]
+        missing = [(request, dialogue) for request, dialogue in requests if rating_identity(request) not in found]
         given, failures = await _rate_all(missing, job.second_tries, ask, file)
     ratings = [*found.values(), *given]
     return Judged(
@@ -185,7 +195,7 @@ async def _rate(request: ModelRequest, dialogue: str, second_tries: int, ask: As
         discarded.append(reply.text)
 
 
-def _identity(request: ModelRequest) -> tuple[str, int | None, int | None, str]:
+def rating_identity(request: ModelRequest) -> tuple[str, int | None, int | None, str]:
     """Return what a rating answers for: its turn, its repetition, and exactly what was asked.
 
     Two problems can open with the same words, so the request alone does not name the turn.
@@ -194,7 +204,8 @@ def _identity(request: ModelRequest) -> tuple[str, int | None, int | None, str]:
     return site.problem, site.turn, site.repetition, request.digest()
 
 
-def _recorded(path: Path, file: GrowingFile) -> list[Rating]:
+def recorded_ratings(path: Path, file: GrowingFile) -> list[Rating]:
+    """Return what a rating file holds already. Raises BrokenRatings."""
     try:
         return [Rating.model_validate(fields) for fields in file.lines]
     except ValidationError as exc:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from pytest_tutoreval.errors import ConfigurationProblem
-from pytest_tutoreval.judging.batch import BatchFolder, BatchRecord, DueRating
+from pytest_tutoreval.judging.batch import DueRating
 from pytest_tutoreval.judging.engine import LOCKS
 from pytest_tutoreval.live.gates import refuse_after_failed_gate
 from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
 from pytest_tutoreval.live.jobs import judge_route, same_family
-from pytest_tutoreval.live.judge_batches import BatchOptions, JudgeBatches, moment
+from pytest_tutoreval.live.judge_batches import BatchOptions, JudgeBatches
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.live.run import LiveOutcome, LiveRun, open_desk
 from pytest_tutoreval.providers.batch import batch_prices
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pytest_tutoreval.providers.batch_client import BatchClient
 
-__all__ = ["BatchOptions", "refuse_while_on_its_way", "run_batch"]
+__all__ = ["BatchOptions", "run_batch"]
 
 # One call may carry hundreds of megabytes.
 _LEAST_TIMEOUT, _CALL_BUDGET = 600.0, 1800.0
@@ -55,17 +55,6 @@ def run_batch(
         Before anything is sent.
     """
     return run_anywhere(lambda: _run(run, progress or Progress(), said, options or BatchOptions()))
-
-
-def refuse_while_on_its_way(folder: Path, judges: Iterable[str]) -> None:
-    """Raise ConfigurationProblem where a batch has ratings of these judges on their way: they would be paid twice."""
-    for judge in judges:
-        for name, record in BatchFolder(folder).records(judge).items():
-            if record.is_open:
-                raise ConfigurationProblem(
-                    f"{folder}: {len(record.items)} ratings of {judge} are on their way in a batch ({name}, "
-                    f"{_submitted(record)}); fetch them with --batch, or pass --force to pay for them twice"
-                )
 
 
 async def _run(run: LiveRun, progress: Progress, said: Callable[[str], None], options: BatchOptions) -> LiveOutcome:
@@ -205,7 +194,3 @@ def _count(run: LiveRun, batches: Sequence["JudgeBatches"], outcome: LiveOutcome
                 rated.append(path)
     keep_reasons(run.folder, outcome.judging.incomplete)
     seal_files(run.folder, rated, found=outcome.judging.complete)
-
-
-def _submitted(record: BatchRecord) -> str:
-    return f"{record.batch or 'perhaps submitted'}, {moment(record.created)}"

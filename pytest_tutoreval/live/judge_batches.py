@@ -22,6 +22,7 @@ from pytest_tutoreval.judging.batch import (
 )
 from pytest_tutoreval.judging.engine import RatingJob
 from pytest_tutoreval.live.jobs import Needs, rating_jobs
+from pytest_tutoreval.live.pending import moment
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.live.run import LiveRun
 from pytest_tutoreval.providers.agent import ModelReply
@@ -43,7 +44,7 @@ from pytest_tutoreval.store.growing import HeldElsewhere
 if TYPE_CHECKING:
     from pytest_tutoreval.providers.batch_client import BatchClient
 
-__all__ = ["BatchOptions", "JudgeBatches", "UncertainBatch", "moment"]
+__all__ = ["BatchOptions", "JudgeBatches", "UncertainBatch"]
 
 # A vendor's clock may differ from ours by this many seconds at most.
 _CLOCK_SLACK = 900.0
@@ -458,8 +459,3 @@ def _why_unanswered(result: BatchResult | None, view: BatchView) -> str | None:
     if result is None:
         return view.problem or f"the batch is {view.status}, and no result of this request came"
     return f"{result.unsent} at the vendor before it was run" if result.unsent is not None else None
-
-
-def moment(seconds: float) -> str:
-    """Return a moment as people write it."""
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))

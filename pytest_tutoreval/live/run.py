@@ -30,6 +30,7 @@ from pytest_tutoreval.live.jobs import (
     student_route,
 )
 from pytest_tutoreval.live.ledger import Ledger
+from pytest_tutoreval.live.pending import refuse_while_on_its_way
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.providers.desk import Answerer, Desk, Stop, Stopped
 from pytest_tutoreval.providers.limits import Gate, RouteLimits
@@ -54,7 +55,8 @@ class LiveRun:
     """Everything a live run is told.
 
     `budget` is in dollars over all routes, None for no cap. `max_retries` None leaves the default. `at_once` bounds the
-    sessions that are open together. `answerer` replaces the network, as a replay does.
+    sessions that are open together. `answerer` replaces the network, as a replay does. `pay_for_pending` rates anew what
+    is on its way in a batch.
     """
 
     instrument: Instrument
@@ -69,6 +71,7 @@ class LiveRun:
     replicates: tuple[int, ...] | None = None
     environ: Mapping[str, str] | None = field(default=None, repr=False)
     answerer: OpenRoute | None = None
+    pay_for_pending: bool = False
     sync: Callable[[int], None] = os.fsync
 
     def session_keys(self) -> list[SessionKey]:
@@ -288,6 +291,8 @@ async def _collect(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOu
 async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutcome) -> None:
     if not run.needs.ratings or desk.stop.requested:
         return
+    if not run.pay_for_pending:
+        refuse_while_on_its_way(run.folder, run.needs.judges)
     corpus = open_corpus(run.folder, instrument=run.instrument.sha256)
     keys = [key for key in _rated_keys(run, corpus) if key not in outcome.collection.unfinished]
     progress.ratings_due = sum(1 for _ in rating_jobs(run.instrument, corpus, run.needs, keys))

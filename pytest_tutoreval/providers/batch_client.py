@@ -22,7 +22,7 @@ from pytest_tutoreval.providers.batch import (
 )
 from pytest_tutoreval.providers.batch_anthropic import AnthropicBatches
 from pytest_tutoreval.providers.batch_openai import OpenAIBatches
-from pytest_tutoreval.providers.client import RetryPolicy, _is_retried, _Tally
+from pytest_tutoreval.providers.client import RetryPolicy, Tally
 from pytest_tutoreval.providers.faults import CallFailed, ProviderFault, bare
 from pytest_tutoreval.providers.keys import KeyRing, Redactor
 from pytest_tutoreval.providers.routes import open_client, wire_format
@@ -187,11 +187,11 @@ class BatchClient:
         return [self._form.result(fields, answer) for fields in json_lines(answer)]
 
     async def _retried(self, call: HttpCall, read: Callable[[HttpAnswer], Read], *, once: bool = False) -> Read:
-        tally = _Tally(self._retries, self._rng)
+        tally = Tally(self._retries, self._rng)
 
         def is_retried(state: RetryCallState) -> bool:
             fault = state.outcome.exception() if state.outcome else None
-            return _is_retried(state) and not (once and isinstance(fault, ProviderFault) and may_have_arrived(fault))
+            return is_retried(state) and not (once and isinstance(fault, ProviderFault) and may_have_arrived(fault))
 
         retrying = AsyncRetrying(sleep=self._sleep, stop=tally.is_over, wait=tally.wait, retry=is_retried, reraise=True)
         try:
@@ -204,7 +204,7 @@ class BatchClient:
             self.route, fault, tuple(tally.failures), reason=tally.reason or "the batch's call failed with"
         ) from fault
 
-    async def _attempt(self, call: HttpCall, read: Callable[[HttpAnswer], Read], tally: _Tally) -> Read:
+    async def _attempt(self, call: HttpCall, read: Callable[[HttpAnswer], Read], tally: Tally) -> Read:
         clock = time.perf_counter()
         try:
             answer = await send(

@@ -22,7 +22,7 @@ from pytest_tutoreval.records.session import Route
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["RetryPolicy", "RouteClient"]
+__all__ = ["RetryPolicy", "RouteClient", "Tally", "is_retried"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RetryPolicy:
         return max(fault.retry_after or 0.0, jitter)
 
 
-class _Tally:
+class Tally:
     """What one call has spent and suffered."""
 
     def __init__(self, policy: RetryPolicy, rng: random.Random) -> None:
@@ -70,9 +70,11 @@ class _Tally:
 
     @property
     def seconds_left(self) -> float:
+        """Seconds the call may still spend."""
         return self._policy.budget - self.spent
 
     def failed(self, fault: ProviderFault, seconds: float) -> None:
+        """Note a failed attempt and how long it took."""
         self._last = fault
         self.spent += seconds
         self.failures.append(fault.record(seconds))
@@ -98,7 +100,8 @@ class _Tally:
         return True
 
 
-def _is_retried(state: RetryCallState) -> bool:
+def is_retried(state: RetryCallState) -> bool:
+    """Return whether tenacity may try again: only faults that may pass."""
     fault = state.outcome.exception() if state.outcome else None
     return isinstance(fault, ProviderFault) and fault.retryable
 
@@ -149,10 +152,8 @@ class RouteClient:
             An earlier call met a fault that stops the route; nothing was sent.
         """
         call = self._prepared(request)
-        tally = _Tally(self._retries, self._rng)
-        retrying = AsyncRetrying(
-            sleep=self._sleep, stop=tally.is_over, wait=tally.wait, retry=_is_retried, reraise=True
-        )
+        tally = Tally(self._retries, self._rng)
+        retrying = AsyncRetrying(sleep=self._sleep, stop=tally.is_over, wait=tally.wait, retry=is_retried, reraise=True)
         try:
             reply: ModelReply = await retrying(self._attempt, request, call, tally)
         except ProviderFault as exc:
@@ -180,7 +181,7 @@ class RouteClient:
                 self.route, self.stopped_by, failures, reason="not sent, the route was stopped by"
             ) from self.stopped_by
 
-    async def _attempt(self, request: ModelRequest, call: HttpCall, tally: _Tally) -> ModelReply:
+    async def _attempt(self, request: ModelRequest, call: HttpCall, tally: Tally) -> ModelReply:
         """Return the reply of one attempt, or raise its fault once it is in the tally."""
         async with self._gate.passed(estimated_tokens(call.body, self._cap)):
             # Others may have stopped the route while this call waited.
@@ -196,8 +197,20 @@ class RouteClient:
                 )
                 reply = self._wire.parse(answer, request)
             except ProviderFault as fault:
+                if fault.request_id:  # a header or field of the vendor's, which may echo anything
+                    fault.request_id = self._redact(fault.request_id)
                 tally.failed(fault, time.perf_counter() - clock)
                 if fault.stops_route and self.stopped_by is None:
                     self.stopped_by = bare(fault)
                 raise
-        return replace(reply, started=started, seconds=time.perf_counter() - clock)
+        return replace(self._without_keys(reply), started=started, seconds=time.perf_counter() - clock)
+
+    def _without_keys(self, reply: ModelReply) -> ModelReply:
+        """Return the reply with no key in it: an endpoint may echo what it was sent, and replies go to disk."""
+        return replace(
+            reply,
+            text=self._redact.known(reply.text),
+            request_id=reply.request_id and self._redact(reply.request_id),
+            served_model=reply.served_model and self._redact.known(reply.served_model),
+            served_provider=reply.served_provider and self._redact.known(reply.served_provider),
+        )

@@ -94,12 +94,18 @@ class Redactor:
         self._secrets = tuple(sorted(secrets, key=lambda secret: -len(secret.reveal())))
 
     def __call__(self, text: str) -> str:
-        """Return the text without keys."""
-        for secret in self._secrets:
-            for form in (secret.reveal(), quote(secret.reveal(), safe="")):
-                text = text.replace(form, REDACTED)
+        """Return the text without keys and without what looks like one."""
+        text = self.known(text)
         for shape in _KEY_SHAPES:
             text = shape.sub(rf"\1{REDACTED}", text)
+        return text
+
+    def known(self, text: str) -> str:
+        """Return the text without the keys that are known: what a model said is otherwise left as it is."""
+        for secret in self._secrets:
+            for form in (secret.reveal(), quote(secret.reveal(), safe="")):
+                if form in text:
+                    text = text.replace(form, REDACTED)
         return text
 
     def __repr__(self) -> str:

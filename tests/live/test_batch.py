@@ -18,7 +18,8 @@ from filelock import FileLock
 from pytest_tutoreval.errors import BlindingBroken, ConfigurationProblem, CorpusError
 from pytest_tutoreval.judging.batch import BatchFolder, BatchRecord
 from pytest_tutoreval.live import LiveOutcome, Needs
-from pytest_tutoreval.live.batch import BatchOptions, refuse_while_on_its_way, run_batch
+from pytest_tutoreval.live.batch import BatchOptions, run_batch
+from pytest_tutoreval.live.pending import refuse_while_on_its_way
 from pytest_tutoreval.providers.batch import BatchLimits
 from pytest_tutoreval.providers.transport import send, tls_context
 from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere

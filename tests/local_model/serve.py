@@ -21,7 +21,7 @@ def model_path() -> Path:
 
 def main() -> None:
     """Serve."""
-    import xllamacpp  # type: ignore[import-not-found, unused-ignore]
+    import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = str(model_path())

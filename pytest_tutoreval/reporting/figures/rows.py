@@ -97,7 +97,7 @@ def draw_rows(
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks([])
     if zero is not None:
-        axes.axvline(zero, color=GREY, linewidth=0.6, linestyle=(0, (3, 2)), zorder=0)
+        axes.axvline(zero, color=GREY, linewidth=0.6, linestyle=(0, (3, 2)), zorder=0, clip_on=False)
     middle = min((left + WIDTH - right - _GAP) / 2, WIDTH - 0.04 - text_width(axis) / 2)
     canvas.text(middle, top - _HEAD - height - _AXIS + 0.02, axis, ha="center", va="bottom")
     canvas.text(0.05, top - 0.02, title, va="top", weight="bold")
