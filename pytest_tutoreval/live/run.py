@@ -55,8 +55,8 @@ class LiveRun:
     """Everything a live run is told.
 
     `budget` is in dollars over all routes, None for no cap. `max_retries` None leaves the default. `at_once` bounds the
-    sessions that are open together. `answerer` replaces the network, as a replay does. `pay_for_pending` rates anew what
-    is on its way in a batch.
+    sessions that are open together. `answerer` replaces the network, as a replay does. `pay_for_pending` rates anew
+    what is on its way in a batch.
     """
 
     instrument: Instrument
