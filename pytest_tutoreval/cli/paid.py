@@ -1,0 +1,198 @@
+"""Commands around paid calls: plan, preflight, collect, judge and verify."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pytest_tutoreval.cli.arguments import (
+    Bases,
+    Budget,
+    Corpus,
+    Jobs,
+    Prices,
+    Replicates,
+    Retries,
+    StudyOption,
+    failing_in_one_line,
+    go_live,
+    live_run,
+    split_names,
+)
+
+__all__ = ["collect", "judge_sessions", "plan", "preflight", "verify"]
+
+
+def plan(
+    base: Bases,
+    condition: Annotated[str, typer.Option(help="Conditions, comma-separated")] = "cold,conv,ped",
+    judge: Annotated[str, typer.Option(help="Judges, comma-separated")] = "",
+    rubric: Annotated[str, typer.Option(help="Rubrics, comma-separated (default: all)")] = "",
+    replicates: Replicates = None,
+    study: StudyOption = None,
+    prices: Prices = None,
+    jobs: Jobs = 256,
+) -> None:
+    """Price a run before its first call: calls, tokens, dollars and hours per base and role."""
+    with failing_in_one_line():
+        from pytest_tutoreval.planning import plan_cost
+
+        run = live_run(
+            Path(),
+            needs=(split_names(base), split_names(condition), split_names(judge), split_names(rubric) or None),
+            study=study,
+            prices=prices,
+            budget=None,
+            max_retries=None,
+        )
+        cost = plan_cost(run.instrument, run.needs, run.prices, run.study_file, replicates=replicates, at_once=jobs)
+        for role in cost.roles:
+            money = "price unknown" if role.dollars is None else f"${role.dollars:.2f}"
+            typer.echo(
+                f"{role.base}  {role.role:<24} {role.route.provider}/{role.route.model}: {role.calls} calls, "
+                f"{role.input_tokens / 1e6:.2f} M + {role.output_tokens / 1e6:.2f} M tokens, {money}, "
+                f"largest request {role.largest_request} tokens"
+            )
+            if role.exceeds:
+                typer.echo(f"  LIMIT: {role.exceeds}")
+        money = "price unknown" if cost.dollars is None else f"${cost.dollars:.2f}"
+        assumed = ", ".join(f"{role} {tokens}" for role, tokens in cost.assumptions.reply_tokens.items())
+        typer.echo(f"in all: {cost.calls} calls, {money}, about {cost.hours:.1f} hours")
+        every = ", ".join(f"{number} in {name}" for name, number in cost.assumptions.elicited_every.items())
+        typer.echo(
+            f"assumed: replies of {assumed} tokens, an elicitation every n-th probe (n = {every}), "
+            f"{cost.assumptions.seconds:g} s a call, every tutor turn in the window; prices from the price file"
+        )
+        sys.exit(1 if any(role.exceeds for role in cost.roles) else 0)
+
+
+def preflight(
+    corpus: Corpus,
+    base: Bases,
+    judge: Annotated[str, typer.Option(help="Judges whose routes are tried too, comma-separated")] = "",
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+) -> None:
+    """Read the gates before a registered run, with paid calls; a failed blocking gate stops the run."""
+    with failing_in_one_line():
+        from pytest_tutoreval.live import run_gates
+
+        run = live_run(
+            corpus,
+            needs=(split_names(base), ["conv"], split_names(judge), None),
+            study=study,
+            prices=prices,
+            budget=budget,
+            max_retries=max_retries,
+        )
+        preflights = run_gates(run, said=typer.echo)
+        for reading in preflights:
+            typer.echo(f"{reading.base}: {'passed' if reading.passed else 'FAILED'}")
+            for gate in reading.gates:
+                word = "passed" if gate.passed else "FAILED" if gate.blocking else "advisory, not reached"
+                typer.echo(f"  {gate.name}: {word}; {gate.reading} ({gate.limit}; {gate.context})")
+        sys.exit(0 if all(reading.passed for reading in preflights) else 1)
+
+
+def collect(
+    corpus: Corpus,
+    base: Bases,
+    condition: Annotated[str, typer.Option(help="Conditions, comma-separated")] = "cold,conv,ped",
+    judge: Annotated[str, typer.Option(help="Judges that rate what was collected, comma-separated")] = "",
+    replicates: Replicates = None,
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+    jobs: Jobs = 256,
+    replay: Annotated[Path | None, typer.Option(help="Answer from this corpus instead of the network")] = None,
+) -> None:
+    """Collect the sessions a corpus lacks, with paid calls; run again to resume. Optionally judge them."""
+    with failing_in_one_line():
+        go_live(
+            live_run(
+                corpus,
+                needs=(split_names(base), split_names(condition), split_names(judge), None),
+                study=study,
+                prices=prices,
+                budget=budget,
+                max_retries=max_retries,
+                replay=replay,
+                at_once=jobs,
+                replicates=None if replicates is None else tuple(range(replicates)),
+            )
+        )
+
+
+def judge_sessions(
+    corpus: Corpus,
+    judge: Annotated[str, typer.Option(help="Judges, comma-separated")],
+    base: Annotated[str, typer.Option(help="Bases, comma-separated (default: all the corpus holds)")] = "",
+    rubric: Annotated[str, typer.Option(help="Rubrics, comma-separated (default: all)")] = "",
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="At half price, within a day: Anthropic and OpenAI only")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Pay anew for ratings of a batch that cannot be found")
+    ] = False,
+) -> None:
+    """Rate every in-window turn a corpus holds; what is rated already is not asked again."""
+    with failing_in_one_line():
+        from pytest_tutoreval.live.batch import BatchOptions, run_batch
+        from pytest_tutoreval.store import open_corpus
+
+        bases = split_names(base) or list(open_corpus(corpus).manifest.bases)
+        run = live_run(
+            corpus,
+            needs=(bases, [], split_names(judge), split_names(rubric) or None),
+            study=study,
+            prices=prices,
+            budget=budget,
+            max_retries=max_retries,
+            pay_for_pending=force,
+        )
+        if batch:
+            go_live(run, partial(run_batch, options=BatchOptions(force=force)))
+        else:
+            go_live(run)
+
+
+def verify(
+    corpus: Corpus,
+    judge: Annotated[str, typer.Option(help="The judge that is asked for its opinion")],
+    base: Annotated[str, typer.Option(help="Bases, comma-separated (default: all the corpus holds)")] = "",
+    study: StudyOption = None,
+    prices: Prices = None,
+    budget: Budget = None,
+    max_retries: Retries = None,
+) -> None:
+    """Ask a model whether student turns attempt a step; disagreements are logged, the rule's labels stand."""
+    with failing_in_one_line():
+        from pytest_tutoreval.live import run_verification
+        from pytest_tutoreval.store import open_corpus
+
+        bases = split_names(base) or list(open_corpus(corpus).manifest.bases)
+        run = live_run(
+            corpus,
+            needs=(bases, [], [judge], ["helpfulness"]),
+            study=study,
+            prices=prices,
+            budget=budget,
+            max_retries=max_retries,
+        )
+        verified = run_verification(run, judge, said=typer.echo)
+        for line in (*verified.disagreements, *verified.failures[:5]):
+            typer.echo(line)
+        typer.echo(
+            f"{verified.given} opinions given, {verified.found} were there, {verified.unreadable} unreadable, "
+            f"{len(verified.disagreements)} disagree with the rule, {len(verified.failures)} calls failed"
+        )
+        sys.exit(1 if verified.failures else 0)
