@@ -3,20 +3,24 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: suites test test-slow test-local-model check demo bench clean
+.PHONY: suites test test-slow test-endurance test-local-model check demo bench clean
 
 suites: $(VENV)/.suites
 	$(BIN)/python -m pytest suites --base all -n 8
 
 test: $(VENV)/.test check
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n 4 -m "not slow and not local_model"
+	$(BIN)/python -m coverage run -m pytest -n 4 -m "not slow and not endurance and not local_model"
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report
 
 # Seeded simulations of error rates: minutes, not seconds.
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -m "slow and not local_model"
+	$(BIN)/python -m pytest -n 2 -m "slow and not endurance and not local_model"
+
+# kill -9 at 200 seeded moments of a collection and a judging pass.
+test-endurance: $(VENV)/.test
+	$(BIN)/python -m pytest -m endurance
 
 # A real small model on loopback as tutor, student and judge; about 130 MB of packages, some minutes.
 test-local-model: $(VENV)/.test

@@ -17,8 +17,10 @@ from pytest_tutoreval.live.gates import refuse_after_failed_gate
 from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
 from pytest_tutoreval.live.jobs import judge_route, same_family
 from pytest_tutoreval.live.judge_batches import BatchOptions, JudgeBatches
+from pytest_tutoreval.live.opening import open_desk
+from pytest_tutoreval.live.outcome import LiveOutcome
 from pytest_tutoreval.live.progress import Progress
-from pytest_tutoreval.live.run import LiveOutcome, LiveRun, open_desk
+from pytest_tutoreval.live.settings import LiveRun
 from pytest_tutoreval.providers.batch import batch_prices
 from pytest_tutoreval.providers.desk import Stopped
 from pytest_tutoreval.providers.money import BudgetSpent, Purse

@@ -24,7 +24,7 @@ from pytest_tutoreval.judging.engine import RatingJob
 from pytest_tutoreval.live.jobs import Needs, rating_jobs
 from pytest_tutoreval.live.pending import moment
 from pytest_tutoreval.live.progress import Progress
-from pytest_tutoreval.live.run import LiveRun
+from pytest_tutoreval.live.settings import LiveRun
 from pytest_tutoreval.providers.agent import ModelReply
 from pytest_tutoreval.providers.batch import (
     BatchLimits,

@@ -22,7 +22,7 @@ from pytest_tutoreval.providers.batch import (
 )
 from pytest_tutoreval.providers.batch_anthropic import AnthropicBatches
 from pytest_tutoreval.providers.batch_openai import OpenAIBatches
-from pytest_tutoreval.providers.client import RetryPolicy, Tally
+from pytest_tutoreval.providers.client import RetryPolicy, Tally, is_retried
 from pytest_tutoreval.providers.faults import CallFailed, ProviderFault, bare
 from pytest_tutoreval.providers.keys import KeyRing, Redactor
 from pytest_tutoreval.providers.routes import open_client, wire_format
@@ -189,11 +189,13 @@ class BatchClient:
     async def _retried(self, call: HttpCall, read: Callable[[HttpAnswer], Read], *, once: bool = False) -> Read:
         tally = Tally(self._retries, self._rng)
 
-        def is_retried(state: RetryCallState) -> bool:
+        def tried_again(state: RetryCallState) -> bool:
             fault = state.outcome.exception() if state.outcome else None
             return is_retried(state) and not (once and isinstance(fault, ProviderFault) and may_have_arrived(fault))
 
-        retrying = AsyncRetrying(sleep=self._sleep, stop=tally.is_over, wait=tally.wait, retry=is_retried, reraise=True)
+        retrying = AsyncRetrying(
+            sleep=self._sleep, stop=tally.is_over, wait=tally.wait, retry=tried_again, reraise=True
+        )
         try:
             result: Read = await retrying(self._attempt, call, read, tally)
         except ProviderFault as exc:

@@ -787,7 +787,10 @@ def test_ratings_given_meanwhile_are_left_as_they_are(corpus: Path, judged: dict
     with BatchServer(answer=speak, looks=2) as server:
         assert stopped_while_waiting(server, corpus, "opus").stopped
         study = a_study_file(corpus.parent / "study", server.base_urls, more=GPT_JUDGE)
-        assert go(server, corpus, ratings_by("opus", rubrics=("pedagogy",)), study=study).complete
+        needs = ratings_by("opus", rubrics=("pedagogy",))
+        with pytest.raises(ConfigurationProblem, match="on their way in a batch"):
+            go(server, corpus, needs, study=study)
+        assert go(server, corpus, needs, study=study, pay_for_pending=True).complete
         before = {path: path.read_bytes() for path in (corpus / "ratings" / "opus" / "pedagogy").rglob("*.jsonl")}
         assert batch(server, corpus, "opus").complete
         assert {path: path.read_bytes() for path in before} == before
@@ -914,8 +917,8 @@ def test_a_faulty_result_may_echo_the_key(corpus: Path, judge: str) -> None:
     assert files_with_leaks(corpus) == []
 
 
-def test_a_run_without_sessions_sends_nothing(tmp_path: Path) -> None:
+def test_a_run_without_a_corpus_sends_nothing(tmp_path: Path) -> None:
     with BatchServer([Step()], answer=speak) as server:
-        outcome = batch(server, tmp_path / "corpus", "opus")
+        with pytest.raises(CorpusError, match=r"no corpus\.toml there"):
+            batch(server, tmp_path / "corpus", "opus")
         assert server.journal == []
-    assert outcome.complete

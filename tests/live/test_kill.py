@@ -88,7 +88,7 @@ class Killer:
     ("collecting_kills", "judging_kills"),
     [
         pytest.param(9, 6, id="15-kills"),
-        pytest.param(120, 80, id="200-kills", marks=pytest.mark.slow),
+        pytest.param(120, 80, id="200-kills", marks=pytest.mark.endurance),
     ],
 )
 def test_kill_9_loses_nothing_and_repeats_only_what_was_in_flight(
