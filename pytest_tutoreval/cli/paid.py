@@ -109,6 +109,9 @@ def collect(
     budget: Budget = None,
     max_retries: Retries = None,
     jobs: Jobs = 256,
+    session_deadline: Annotated[
+        float | None, typer.Option(min=1, help="Seconds a session may take in this run before it is left to be resumed")
+    ] = None,
     replay: Annotated[Path | None, typer.Option(help="Answer from this corpus instead of the network")] = None,
 ) -> None:
     """Collect the sessions a corpus lacks, with paid calls; run again to resume. Optionally judge them."""
@@ -123,6 +126,7 @@ def collect(
                 max_retries=max_retries,
                 replay=replay,
                 at_once=jobs,
+                session_deadline=session_deadline,
                 replicates=None if replicates is None else tuple(range(replicates)),
             )
         )

@@ -33,7 +33,7 @@ class GrowingFile:
     Parameters
     ----------
     locks : folder for the lock files, beside the data and never part of it
-    header : the line a new file begins with; an existing file must begin with the same one
+    header : the line a new file begins with; an existing file must begin with the same one, the producer aside
 
     Raises
     ------
@@ -68,10 +68,7 @@ class GrowingFile:
             data = self.path.read_bytes() if self.path.exists() else b""
             whole = data[: data.rfind(b"\n") + 1]
             lines = parse_lines(whole)
-            if lines and lines[0] != header:
-                differing = sorted(
-                    name for name in lines[0].keys() | header.keys() if lines[0].get(name) != header.get(name)
-                )
+            if lines and (differing := _differing(lines[0], header)):
                 raise CorpusError(
                     f"{self.path}: was begun with other settings ({', '.join(differing)}); finish it with those, or "
                     "move the file away to begin anew"
@@ -142,6 +139,12 @@ class JobQueue(Generic[Job]):
         self._held.append(job)
         if not self._has_fresh:
             await asyncio.sleep(_LOOK_AGAIN)
+
+
+def _differing(begun: dict[str, Any], header: dict[str, Any]) -> list[str]:
+    """Return the settings that differ; a newer version of this package may finish what an older one began."""
+    names = (begun.keys() | header.keys()) - {"producer"}
+    return sorted(name for name in names if begun.get(name) != header.get(name))
 
 
 def _unwritable(path: Path, error: OSError) -> CorpusError:

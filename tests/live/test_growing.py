@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_tutoreval.errors import CorpusError
 from pytest_tutoreval.providers.money import BudgetSpent, Purse
 from pytest_tutoreval.records.study_file import Price
 from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere, JobQueue
@@ -39,6 +40,16 @@ def test_a_file_has_one_writer(tmp_path: Path) -> None:
         GrowingFile(tmp_path / "a.jsonl", locks=tmp_path / ".locks", header={"a": 0})
     with GrowingFile(tmp_path / "a.jsonl", locks=tmp_path / ".locks", header={"a": 0}) as file:
         assert file.lines == []
+
+
+def test_a_newer_version_finishes_what_an_older_one_began(tmp_path: Path) -> None:
+    path, locks = tmp_path / "a.jsonl", tmp_path / ".locks"
+    with GrowingFile(path, locks=locks, header={"a": 0, "producer": "pytest-tutoreval 0.1.0"}) as file:
+        file.append({"b": 1})
+    with GrowingFile(path, locks=locks, header={"a": 0, "producer": "pytest-tutoreval 0.2.0"}) as file:
+        assert file.lines == [{"b": 1}]
+    with pytest.raises(CorpusError, match=r"other settings \(a\)"):
+        GrowingFile(path, locks=locks, header={"a": 1, "producer": "pytest-tutoreval 0.2.0"})
 
 
 def test_a_held_job_comes_round_after_all_others() -> None:
