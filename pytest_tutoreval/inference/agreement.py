@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +31,13 @@ class ClusterInterval:
     n_undefined: int
 
 
-def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+def spearman(first: npt.ArrayLike, second: npt.ArrayLike, *, counts: npt.ArrayLike | None = None) -> float:
     """Return Spearman's rank correlation; equal values share a midrank.
+
+    Parameters
+    ----------
+    first, second : (n,) the two raters' values of the same items
+    counts : (n,) how often each item stands, whole numbers; None is once each
 
     Raises
     ------
@@ -41,26 +47,35 @@ def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
         Lengths differ, nothing is given, or a value is not finite.
     """
     one, other = _pair(first, second)
+    times = _times(counts, one.size)
+    n = int(times.sum())
     # Doubled midranks are whole numbers with mean n + 1, so every sum here is exact.
-    a, b = (_doubled_midranks(values) - (values.size + 1) for values in (one, other))
-    spread = float(a @ a) * float(b @ b)
+    a, b = (_doubled_midranks(values, times) - (n + 1) for values in (one, other))
+    spread = float(times @ (a * a)) * float(times @ (b * b))
     if spread == 0.0:
-        name, values = ("first", one) if not a.any() else ("second", other)
+        name, values = ("first", one) if not (times * a).any() else ("second", other)
         raise DegenerateData(
             "constant scores",
-            f"{name} is {values[0]:g} for all {values.size} items, so there is no order to correlate; "
+            f"{name} is {values[times > 0][0]:g} for all {n} items, so there is no order to correlate; "
             "expected two values.",
         )
-    return float(a @ b) / math.sqrt(spread)
+    return float(times @ (a * b)) / math.sqrt(spread)
 
 
-def quadratic_kappa(first: npt.ArrayLike, second: npt.ArrayLike, categories: Sequence[float] = range(1, 6)) -> float:
+def quadratic_kappa(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    categories: Sequence[float] = range(1, 6),
+    *,
+    counts: npt.ArrayLike | None = None,
+) -> float:
     """Return Cohen's kappa with quadratic weights over the full list of categories.
 
     Parameters
     ----------
     first, second : (n,) each a category
     categories : in order, equally spaced in weight; those nobody used count too, or the weights would shrink
+    counts : (n,) how often each item stands, whole numbers; None is once each
 
     Raises
     ------
@@ -74,15 +89,16 @@ def quadratic_kappa(first: npt.ArrayLike, second: npt.ArrayLike, categories: Seq
     """
     one, other = _pair(first, second)
     a, b = _positions("first", one, categories), _positions("second", other, categories)
-    n = a.size
+    times = _times(counts, a.size)
+    n = int(times.sum())
     # Sum over cells of (i - j)**2 times observed counts, and times counts expected from the margins.
-    observed = int(((a - b) ** 2).sum())
-    expected = n * int((a * a).sum() + (b * b).sum()) - 2 * int(a.sum()) * int(b.sum())
+    observed = int(times @ (a - b) ** 2)
+    expected = n * int(times @ (a * a + b * b)) - 2 * int(times @ a) * int(times @ b)
     return 1.0 if expected == 0 else 1.0 - n * observed / expected
 
 
 def cluster_interval(
-    statistic: Callable[[FloatArray, FloatArray], float],
+    statistic: Callable[..., float],
     clusters: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]],
     *,
     rng: np.random.Generator,
@@ -93,7 +109,7 @@ def cluster_interval(
 
     Parameters
     ----------
-    statistic : of the first and the second rater's values, pooled over the clusters of a draw
+    statistic : of the two raters' values and, as `counts`, how often each pair of values stands in a draw
         A draw in which it raises DegenerateData is counted and left out.
     clusters : in a fixed order, each the two raters' values of its items
     rng, draws, level
@@ -118,11 +134,14 @@ def cluster_interval(
     if not 0.0 < level < 1.0:
         raise ValueError(f"level = {level} is not a coverage; expected a number between 0 and 1.")
     pairs = [np.stack(_pair(first, second)) for first, second in clusters]
+    # Ratings take few values, so a draw is a table of counts over the pairs of values that occur at all.
+    (one, other), position = np.unique(np.concatenate(pairs, axis=1), axis=1, return_inverse=True)
+    edges = np.cumsum([0, *(pair.shape[1] for pair in pairs)])
+    tables = np.stack([np.bincount(position.ravel()[a:b], minlength=one.size) for a, b in pairwise(edges)])
     values: list[float] = []
-    for chosen in rng.choice(len(pairs), size=(draws, len(pairs)), replace=True).tolist():
-        pooled = np.concatenate([pairs[index] for index in chosen], axis=1)
+    for chosen in rng.choice(len(pairs), size=(draws, len(pairs)), replace=True):
         try:
-            values.append(statistic(pooled[0], pooled[1]))
+            values.append(statistic(one, other, counts=np.bincount(chosen, minlength=len(pairs)) @ tables))
         except DegenerateData:
             continue
     if not values:
@@ -156,11 +175,21 @@ def _pair(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[FloatArray, Floa
     return one, other
 
 
-def _doubled_midranks(values: FloatArray) -> IntArray:
-    """Return twice the midrank of each value, which is a whole number."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    below = np.cumsum(counts) - counts
-    doubled: IntArray = (2 * below + counts + 1)[group].astype(np.int64)
+def _times(counts: npt.ArrayLike | None, size: int) -> IntArray:
+    """Return how often each item stands."""
+    times = np.ones(size, dtype=np.int64) if counts is None else np.asarray(counts)
+    if times.shape != (size,) or times.dtype.kind not in "iu" or (times < 0).any() or not times.any():
+        raise ValueError(f"counts = {times}; expected {size} whole numbers, none below 0 and not all 0.")
+    return times.astype(np.int64)
+
+
+def _doubled_midranks(values: FloatArray, times: IntArray) -> IntArray:
+    """Return twice the midrank of each value among all items, which is a whole number."""
+    distinct, group = np.unique(values, return_inverse=True)
+    standing = np.zeros(distinct.size, dtype=np.int64)
+    np.add.at(standing, group, times)
+    below = np.cumsum(standing) - standing
+    doubled: IntArray = (2 * below + standing + 1)[group].astype(np.int64)
     return doubled
 
 

@@ -220,3 +220,25 @@ def test_the_interval_covers_what_the_population_has(capsys: pytest.CaptureFixtu
         print(f"\nkappa {truth:.3f}: covered by {covered} of {sets} intervals over 40 conversations")
     # percentile intervals of 40 clusters fall a little short of .95
     assert covered / sets > 0.88
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(0, 4)), min_size=2, max_size=12),
+)
+def test_counts_are_repeated_items(rows: list[tuple[int, int, int]]) -> None:
+    repeated = [(a, b) for a, b, times in rows for _ in range(times)]
+    one, other, times = (np.array(column) for column in zip(*rows, strict=True))
+    if not repeated:
+        for statistic in (spearman, quadratic_kappa):
+            with pytest.raises(ValueError, match="not all 0"):
+                statistic(one, other, counts=times)
+        return
+    first, second = (np.array(column, dtype=float) for column in zip(*repeated, strict=True))
+    assert quadratic_kappa(one, other, counts=times) == quadratic_kappa(first, second)
+    try:
+        expected = spearman(first, second)
+    except DegenerateData:
+        with pytest.raises(DegenerateData):
+            spearman(one, other, counts=times)
+    else:
+        assert spearman(one, other, counts=times) == expected
