@@ -163,7 +163,7 @@ class CallFailed(TutorEvalError):
 
     def __init__(self, route: Route, fault: ProviderFault, failures: tuple[FailedAttempt, ...], *, reason: str) -> None:
         self.route, self.fault, self.failures = route_name(route), fault, failures
-        super().__init__(f"{self.route}: {reason} {fault}. {_WAY_OUT[fault.kind]}")
+        super().__init__(f"{self.route}: {reason} {str(fault).rstrip('.')}. {_WAY_OUT[fault.kind]}")
 
 
 class RouteStopped(CallFailed):

@@ -17,10 +17,11 @@ MARKUP: Mapping[str, dict[str, bool]] = {
     "inconclusive": {"cyan": True},
 }
 
-# 80 columns, with room for "not supported (rev)" and for a leg's name beside what became of it.
-_COLUMNS = "{:<6}{:<7}{:<6}{:<20}{:>6} {:>16} {:>7} {:>5} {:>3}"
+# 80 columns with the study's names, room for "not supported (rev)" included; longer names widen the table.
+_PLACE_WIDTHS = (5, 6, 5)
+_VERDICT = "{:<19}"
+_NUMBERS = "{:>6} {:>16} {:>7} {:>5} {:>3}"
 _HEADINGS = ("claim", "base", "judge", "verdict", "value", "95% interval", "p", "delta", "n")
-_NUMBERS = _COLUMNS[_COLUMNS.index("{:>6}") :]
 _GRID_COLUMN = 15
 _ERROR: Mapping[str, bool] = {"red": True}
 
@@ -37,7 +38,7 @@ def claims_section(document: Row, *, path: str | None) -> list[Line]:
     claims = document["claims"]
     lines = [_provenance(document)]
     if claims:
-        lines += [Line(""), Line(_COLUMNS.format(*_HEADINGS), {"bold": True}), *_claim_rows(claims)]
+        lines += [Line(""), *_claim_rows(claims)]
         lines += [Line(""), *_grid(claims)]
     lines += _reasons(document["not_evaluable"])
     lines += _reasons(document["not_analysed"], heading="not analysed", markup={})
@@ -57,15 +58,22 @@ def _provenance(document: Row) -> Line:
 
 
 def _claim_rows(claims: Sequence[Row]) -> Iterator[Line]:
-    for claim in claims:
+    places = [(claim["claim"], claim["base"], claim["judge"] or "-") for claim in claims]
+    widths = [
+        max(least, *(map(len, names))) for least, names in zip(_PLACE_WIDTHS, zip(*places, strict=True), strict=True)
+    ]
+    place = " ".join(f"{{:<{width}}}" for width in widths)
+    columns = f"{place} {_VERDICT} {_NUMBERS}"
+    before_numbers = len(f"{place} {_VERDICT} ".format(*[""] * 4))
+    yield Line(columns.format(*_HEADINGS), {"bold": True})
+    for claim, names in zip(claims, places, strict=True):
         word = say(claim["verdict"]) + (" (rev)" if claim["reversed"] else "")
-        place = (claim["claim"], claim["base"], claim["judge"] or "-")
-        yield Line(_COLUMNS.format(*place, word, *_number_cells(claim)).rstrip(), MARKUP[claim["verdict"]])
+        yield Line(columns.format(*names, word, *_number_cells(claim)).rstrip(), MARKUP[claim["verdict"]])
         for part in claim["components"]:
             if part["verdict"] is None:  # a leg of its own; members of a joint claim have rows already
                 held = "holds" if part["holds"] else "reversed" if part["reversed"] else "does not hold"
-                text = f"  {part['name']} {held}"
-                yield Line(f"{text:<39}{_NUMBERS.format(*_number_cells(part))}".rstrip())
+                text = f"  {part['name']} {held}".ljust(before_numbers)
+                yield Line(f"{text}{_NUMBERS.format(*_number_cells(part))}".rstrip())
 
 
 def _number_cells(row: Row) -> tuple[str, ...]:

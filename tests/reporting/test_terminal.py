@@ -124,3 +124,17 @@ def test_build_document_needs_no_rows(released: Path) -> None:
         RunRecord(), measures_of(released), analysis_order=[], claim_order=[], bases=[], judges=[], facts={"workers": 2}
     )
     assert (document["claims"], document["not_evaluable"], document["run"]["workers"]) == ([], [], 2)
+
+
+def test_long_names_widen_the_table_and_nothing_runs_together(document: dict[str, Any]) -> None:
+    renamed = {**document, "claims": [dict(row) for row in document["claims"] if row["claim"] in ("P2", "J2")]}
+    for row in renamed["claims"]:
+        row["base"], row["judge"] = f"a-long-{row['base']}-candidate", f"{row['judge']}-judge"
+    lines = table(texts(renamed))
+    heading = next(line for line in lines if line.startswith("claim"))
+    rows = [line for line in lines if line.startswith(("P2", "J2"))]
+    assert [row.split()[:3] for row in rows[:2]] == [
+        ["P2", "a-long-sonnet-candidate", "opus-judge"],
+        ["P2", "a-long-sonnet-candidate", "sol-judge"],
+    ]
+    assert all(len(line) == len(heading) for line in rows if line[-1].isdigit())
