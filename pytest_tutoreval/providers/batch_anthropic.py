@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pytest_tutoreval.errors import ProtocolError
 from pytest_tutoreval.providers.batch import (
     BatchLimits,
     BatchResult,
@@ -66,8 +67,8 @@ class AnthropicBatches:
         return None
 
     def uploaded(self, answer: HttpAnswer) -> str:
-        """Return nothing, as nothing is uploaded."""
-        raise NotImplementedError("Message Batches have no upload")  # pragma: no cover - `upload` is None
+        """Refuse to read what nobody asked for: `upload` returned None."""
+        raise ProtocolError("Message Batches have no upload: the requests travel with the batch")
 
     def create(self, lines: Sequence[bytes], upload: str | None, tag: str, place: Place) -> HttpCall:
         """Return the call after which the batch is paid for."""

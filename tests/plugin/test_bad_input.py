@@ -1,4 +1,4 @@
-"""Every bad input of issue 2, end to end: a clear message, nothing lost, an exit that is not 0."""
+"""Bad input, end to end: a clear message, nothing lost, an exit that is not 0."""
 
 import json
 import shutil

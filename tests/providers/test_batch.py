@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_tutoreval.errors import ConfigurationProblem
+from pytest_tutoreval.errors import ConfigurationProblem, ProtocolError
 from pytest_tutoreval.providers.agent import ModelReply
 from pytest_tutoreval.providers.batch import (
     BATCH_PRICE_FACTOR,
@@ -432,3 +432,8 @@ def test_the_list_is_read_page_by_page_back_to_a_moment(provider: str) -> None:
     with BatchServer(page=2) as server:
         names = asyncio.run(opened(server, request.route, look))
         assert names == [made.id for made in reversed(server.made[2:])]
+
+
+def test_an_upload_nobody_made_is_not_read() -> None:
+    with pytest.raises(ProtocolError, match="the requests travel with the batch"):
+        BATCH_FORMATS["anthropic"].uploaded(HttpAnswer(200, {}, b"{}"))
