@@ -1,11 +1,10 @@
 """Probe accuracy by phase and condition: secondary, near its ceiling (definitions, section 14)."""
 
+from pytest_tutoreval.analyses.conditions import sessions_by_condition
 from pytest_tutoreval.analyses.registry import Analysis, AnalysisInput
 from pytest_tutoreval.analyses.subject import Subject
 from pytest_tutoreval.errors import NotEvaluable
-from pytest_tutoreval.measures import ARMS, complete_cells
 from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
-from pytest_tutoreval.records.session import UNTUTORED
 
 __all__ = ["ACCURACY"]
 
@@ -22,13 +21,9 @@ def accuracy(given: AnalysisInput) -> list[AnalysisRow]:
     """
     subject = Subject.of("accuracy", "descriptive", given)
     rows: list[AnalysisRow] = []
-    reasons: list[NotEvaluable] = []
-    for condition in (UNTUTORED, *ARMS):
-        try:
-            sessions = complete_cells(given.measures, subject.base, (condition,))[condition].sessions
-        except NotEvaluable as exc:
-            reasons.append(exc)
-            rows += [subject.undecided(f"accuracy.{phase}.{condition}", exc) for phase in PHASES]
+    for condition, sessions in sessions_by_condition(given.measures, subject.base).items():
+        if isinstance(sessions, NotEvaluable):
+            rows += [subject.undecided(f"accuracy.{phase}.{condition}", sessions) for phase in PHASES]
             continue
         rows += [
             subject.mean_row(
@@ -37,8 +32,6 @@ def accuracy(given: AnalysisInput) -> list[AnalysisRow]:
             )
             for phase in PHASES
         ]
-    if len(reasons) == 1 + len(ARMS):
-        raise reasons[0]
     known = [row.estimate for row in rows if row.estimate is not None]
     rows.append(
         subject.row(

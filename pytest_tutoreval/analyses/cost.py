@@ -1,11 +1,10 @@
 """Calls and tokens a session by condition, unwindowed (definitions, sections 5 and 12)."""
 
+from pytest_tutoreval.analyses.conditions import sessions_by_condition
 from pytest_tutoreval.analyses.registry import Analysis, AnalysisInput
 from pytest_tutoreval.analyses.subject import Subject
 from pytest_tutoreval.errors import NotEvaluable
-from pytest_tutoreval.measures import ARMS, complete_cells
 from pytest_tutoreval.records.analysis import AnalysisRow
-from pytest_tutoreval.records.session import UNTUTORED
 
 __all__ = ["COST"]
 
@@ -31,13 +30,9 @@ def cost(given: AnalysisInput) -> list[AnalysisRow]:
     """
     subject = Subject.of("cost", "descriptive", given)
     rows: list[AnalysisRow] = []
-    reasons: list[NotEvaluable] = []
-    for condition in (UNTUTORED, *ARMS):
-        try:
-            sessions = complete_cells(given.measures, subject.base, (condition,))[condition].sessions
-        except NotEvaluable as exc:
-            reasons.append(exc)
-            rows.append(subject.undecided(f"n_calls.{condition}", exc))
+    for condition, sessions in sessions_by_condition(given.measures, subject.base).items():
+        if isinstance(sessions, NotEvaluable):
+            rows.append(subject.undecided(f"n_calls.{condition}", sessions))
             continue
         rows += [
             subject.mean_row(
@@ -45,8 +40,6 @@ def cost(given: AnalysisInput) -> list[AnalysisRow]:
             )
             for quantity in QUANTITIES
         ]
-    if len(reasons) == 1 + len(ARMS):
-        raise reasons[0]
     return rows
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_tutoreval.analyses.judge_pairs import AlignedTurns, JudgePair, Part, align_turns, gather_rows, judge_pairs
 from pytest_tutoreval.analyses.registry import AnalysisInput
+from pytest_tutoreval.analyses.subject import contrast_part
 from pytest_tutoreval.errors import NotEvaluable
 from pytest_tutoreval.measures import ARMS, CorpusMeasures, complete_arms, complete_scores
 from pytest_tutoreval.records.analysis import AnalysisPart, AnalysisRow
@@ -150,19 +151,7 @@ def _ordering(blank: AnalysisRow, measures: CorpusMeasures, pair: JudgePair, rub
     significant = turned and all(contrast.p_value < alpha for contrast in contrasts.values())
     if 0.0 in values:
         notes.append("a difference of exactly zero has no order, so it turns none")
-    arms = [
-        AnalysisPart(
-            name=judge,
-            estimate=contrast.value,
-            ci_low=contrast.ci_low,
-            ci_high=contrast.ci_high,
-            p_value=contrast.p_value,
-            cliffs_delta=contrast.cliffs_delta,
-            n=contrast.n_pairs,
-            n_dropped=contrast.n_dropped,
-        )
-        for judge, contrast in contrasts.items()
-    ]
+    arms = [contrast_part(judge, contrast) for judge, contrast in contrasts.items()]
     flags = [
         AnalysisPart(name="ordering_reversal", estimate=float(turned)),
         AnalysisPart(name="significant_reversal", estimate=float(significant)),

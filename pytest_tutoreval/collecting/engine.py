@@ -14,6 +14,7 @@ from pytest_tutoreval.errors import BrokenSession, TutorEvalError
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.records.call import Call
 from pytest_tutoreval.records.session import SessionHeader, SessionKey
+from pytest_tutoreval.store.corpus import LOCKS
 from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere, JobQueue
 from pytest_tutoreval.store.sessions import header_line, session_path
 
@@ -21,8 +22,6 @@ __all__ = ["Collected", "Collection", "SessionJob", "collect_session", "collect_
 
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
 Fate = Literal["finished", "found finished", "unfinished"]
-
-LOCKS = ".locks"
 
 
 @dataclass(frozen=True)

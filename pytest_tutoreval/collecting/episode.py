@@ -41,6 +41,10 @@ class EpisodePlan:
         """The replicate's seed, the same in every call of its sessions."""
         return self.instrument.study.seed(self.replicate)
 
+    def seed_on(self, route: Route) -> int | None:
+        """Return the replicate's seed where a route takes one."""
+        return self.seed if route.takes_seed_of("replicate") else None
+
 
 def episode(plan: EpisodePlan) -> Episode:
     """Yield every request of a session in order (definitions, section 3). Nothing is shuffled."""
@@ -50,7 +54,7 @@ def episode(plan: EpisodePlan) -> Episode:
         condition=plan.condition,
         replicate=plan.replicate,
         route=plan.student_route,
-        seed=_seed(plan, plan.student_route),
+        seed=plan.seed_on(plan.student_route),
     )
     for problem in plan.instrument.problems:
         if plan.policy is not None and problem.phase == "training":
@@ -76,7 +80,7 @@ def tutored_exchange(plan: EpisodePlan, policy: Policy, student: StudentContext,
             turn=turn,
             dialogue=tuple(dialogue),
             route=plan.tutor_route,
-            seed=_seed(plan, plan.tutor_route),
+            seed=plan.seed_on(plan.tutor_route),
         )
         said = yield from policy(situation)
         student.hear_tutor(said)
@@ -101,12 +105,6 @@ def _probe(student: StudentContext, problem: Problem) -> Episode:
         student.elicit(prompt)
         reply = yield student.request(problem, purpose="commitment", turn=turn)
         student.said(reply.text)
-
-
-def _seed(plan: EpisodePlan, route: Route) -> int | None:
-    """Return the replicate's seed where the route takes one."""
-    takes_seed = route.sampling is not None and route.sampling.seed == "replicate"
-    return plan.seed if takes_seed else None
 
 
 def record_call(seq: int, request: ModelRequest, reply: ModelReply) -> Call:

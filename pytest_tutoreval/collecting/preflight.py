@@ -29,7 +29,6 @@ GATES = ("capability", "isolated_accuracy", "marker_rate", "learnability", "conv
 
 # Where the calls of a preflight stand: in no session.
 CONDITION = "preflight"
-TOLERANCE = 1e-6
 SCORED_PHASES = ("immediate", "delayed", "transfer")
 
 
@@ -84,7 +83,7 @@ class _Answered:
 
     @property
     def correct(self) -> bool:
-        return self.value is not None and abs(self.value - self.problem.answer) <= TOLERANCE
+        return self.problem.is_answered_by(self.value)
 
 
 async def run_preflight(
@@ -275,14 +274,8 @@ def _student_request(plan: EpisodePlan, problem: Problem, messages: tuple[Messag
         system=plan.instrument.prompts["student"],
         messages=messages,
         route=plan.student_route,
-        seed=_student_seed(plan),
+        seed=plan.seed_on(plan.student_route),
     )
-
-
-def _student_seed(plan: EpisodePlan) -> int | None:
-    """Return the replicate's seed where the student's route takes one."""
-    sampling = plan.student_route.sampling
-    return plan.seed if sampling is not None and sampling.seed == "replicate" else None
 
 
 async def _tutored(plan: EpisodePlan, ask: Ask, problem: Problem) -> tuple[_Answered, list[bool]]:
@@ -314,7 +307,7 @@ def _exchange_then_elicit(plan: EpisodePlan, problem: Problem, replies: list[str
         condition=CONDITION,
         replicate=0,
         route=plan.student_route,
-        seed=_student_seed(plan),
+        seed=plan.seed_on(plan.student_route),
     )
     yield from tutored_exchange(plan, conv_turn, student, problem)
     for turn, prompt in enumerate(ELICITATIONS):

@@ -12,12 +12,13 @@ from pydantic import Field, ValidationError
 from pytest_tutoreval.errors import CorpusError, TutorEvalError
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.judging.blinding import BlindingCheck
-from pytest_tutoreval.judging.engine import LOCKS, Judged, RatingJob, rating_identity, recorded_ratings
+from pytest_tutoreval.judging.engine import Judged, RatingJob, rating_identity, recorded_ratings
 from pytest_tutoreval.judging.rating import rating_requests, record_rating
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.records.base import Name, Record, Sha256
 from pytest_tutoreval.records.rating import Rating
 from pytest_tutoreval.records.session import Route, SessionKey
+from pytest_tutoreval.store.corpus import LOCKS
 from pytest_tutoreval.store.growing import GrowingFile
 from pytest_tutoreval.store.ratings import ratings_path
 

@@ -16,11 +16,11 @@ from pytest_tutoreval.judging.rating import rating_requests, record_rating
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.records.rating import Rating, RatingHeader
 from pytest_tutoreval.records.session import Session, SessionKey
+from pytest_tutoreval.store.corpus import LOCKS
 from pytest_tutoreval.store.growing import GrowingFile, HeldElsewhere, JobQueue
 from pytest_tutoreval.store.ratings import ratings_path
 
 __all__ = [
-    "LOCKS",
     "Judged",
     "Judging",
     "RatingJob",
@@ -31,8 +31,6 @@ __all__ = [
 ]
 
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
-
-LOCKS = ".locks"
 
 
 @dataclass(frozen=True)

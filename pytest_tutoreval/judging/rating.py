@@ -77,5 +77,5 @@ def rate_session(
 
 
 def _seed(instrument: Instrument, route: Route, repetition: int) -> int | None:
-    takes_seed = route.sampling is not None and route.sampling.seed == "repetition"
+    takes_seed = route.takes_seed_of("repetition")
     return instrument.study.protocol.base_seed + repetition if takes_seed else None

@@ -13,6 +13,7 @@ from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.providers.agent import CallSite, Message, ModelReply, ModelRequest
 from pytest_tutoreval.records.session import Route, Session, SessionKey
 from pytest_tutoreval.records.verification import Verification
+from pytest_tutoreval.store.corpus import LOCKS
 from pytest_tutoreval.store.growing import GrowingFile
 from pytest_tutoreval.transcript import StudentTurn, answer_window, read_transcript
 
@@ -20,7 +21,6 @@ __all__ = ["Verified", "read_opinion", "verification_requests", "verify_session"
 
 Ask = Callable[[ModelRequest], Awaitable[ModelReply]]
 
-LOCKS = ".locks"
 _BARE = re.compile(r"\b(true|yes|false|no)\b", re.IGNORECASE)
 
 

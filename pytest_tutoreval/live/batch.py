@@ -12,7 +12,6 @@ from filelock import FileLock, Timeout
 
 from pytest_tutoreval.errors import ConfigurationProblem
 from pytest_tutoreval.judging.batch import DueRating
-from pytest_tutoreval.judging.engine import LOCKS
 from pytest_tutoreval.live.gates import refuse_after_failed_gate
 from pytest_tutoreval.live.interrupt import run_anywhere, stopping_gracefully
 from pytest_tutoreval.live.jobs import judge_route, same_family
@@ -25,6 +24,7 @@ from pytest_tutoreval.providers.batch import batch_prices
 from pytest_tutoreval.providers.desk import Stopped
 from pytest_tutoreval.providers.money import BudgetSpent, Purse
 from pytest_tutoreval.store import seal_files
+from pytest_tutoreval.store.corpus import LOCKS
 from pytest_tutoreval.store.growing import HeldElsewhere
 from pytest_tutoreval.store.sealing import keep_reasons
 

@@ -22,9 +22,6 @@ from pytest_tutoreval.transcript import (
 
 __all__ = ["MeasuredSession", "SessionMeasurer"]
 
-# A probe is correct within this distance of the canonical answer (definitions, section 14).
-TOLERANCE = 1e-6
-
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSession:
@@ -112,11 +109,9 @@ class SessionMeasurer:
     def _accuracy(self, phase: str, probes: Mapping[str, Probe]) -> float | None:
         """Return the share of a phase's items answered correctly; an item without an answer is wrong."""
         items = [problem for problem in self._instrument.problems if problem.phase == phase]
-        answers = [(probes[item.id].answer, item.answer) for item in items if item.id in probes]
-        if len(answers) < len(items) or not items:
+        if not items or any(item.id not in probes for item in items):
             return None
-        correct = sum(given is not None and abs(given - due) <= TOLERANCE for given, due in answers)
-        return correct / len(items)
+        return sum(item.is_answered_by(probes[item.id].answer) for item in items) / len(items)
 
 
 def _no_window(exchange: Exchange) -> Window:

@@ -35,6 +35,10 @@ class Route(Record):
     sampling: Sampling | None = None
     pin: tuple[str, ...] = ()
 
+    def takes_seed_of(self, unit: str) -> bool:
+        """Return whether calls on this route carry a seed that counts `unit` (replicate or repetition)."""
+        return self.sampling is not None and self.sampling.seed == unit
+
 
 class SessionHeader(Record):
     """First line of a session file."""

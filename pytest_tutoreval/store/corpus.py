@@ -17,9 +17,12 @@ from pytest_tutoreval.store.sessions import parse_session, session_path
 from pytest_tutoreval.store.tables import COLUMNS, TableSet, parse_tables
 from pytest_tutoreval.store.validation import first_problem
 
-__all__ = ["DATA_FOLDERS", "MANIFEST", "REASONS", "Corpus", "file_digest", "open_corpus"]
+__all__ = ["DATA_FOLDERS", "LOCKS", "MANIFEST", "REASONS", "Corpus", "file_digest", "open_corpus"]
 
 MANIFEST = "corpus.toml"
+
+# Where a corpus keeps its lock files: beside the data and never part of them.
+LOCKS = ".locks"
 
 # Why the last live run left sessions unfinished, or rating files by their path: no data, so under no seal.
 REASONS = "runs/unfinished.json"

@@ -10,7 +10,7 @@ import tomli_w
 
 from pytest_tutoreval.errors import CorpusError
 from pytest_tutoreval.records.corpus import CorpusManifest
-from pytest_tutoreval.store.corpus import DATA_FOLDERS, MANIFEST, REASONS, file_digest, open_corpus
+from pytest_tutoreval.store.corpus import DATA_FOLDERS, LOCKS, MANIFEST, REASONS, file_digest, open_corpus
 
 __all__ = ["declare_corpus", "keep_reasons", "seal_corpus", "seal_files"]
 
@@ -88,8 +88,8 @@ def _manifest_lock(folder: Path) -> Iterator[None]:
     from filelock import FileLock  # only where files grow: workers that read are spared it
 
     try:
-        (folder / ".locks").mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / ".locks" / f"{MANIFEST}.lock"):
+        (folder / LOCKS).mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / LOCKS / f"{MANIFEST}.lock"):
             yield
     except OSError as exc:
         raise CorpusError(f"{folder}: cannot be written ({exc.strerror}); give a folder you may write to") from exc
