@@ -1,13 +1,15 @@
 """A user's own study file: what a run adds to the frozen study or changes about its routes, on the record."""
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from pytest_tutoreval.records.base import Record
+from pytest_tutoreval.records.base import Name, Record
+from pytest_tutoreval.records.gate import GateSettings, Guard
+from pytest_tutoreval.records.problem import Problem
 from pytest_tutoreval.records.study import Base, Family, Judge, Sampling
 
-__all__ = ["Price", "RouteSettings", "StudentAmendment", "StudyFile"]
+__all__ = ["PolicyEntry", "Price", "ProtocolChange", "RouteSettings", "StudentAmendment", "StudyFile"]
 
 
 class RouteSettings(Record):
@@ -41,9 +43,49 @@ class StudentAmendment(Record):
     reason: str = Field(min_length=1)
 
 
-class StudyFile(Record):
-    """The whole file. `routes` and `prices` are keyed by provider, or by `provider/model`, which goes first."""
+class PolicyEntry(Record):
+    """A condition of the user's own; exactly one of the three says how its tutor turns are made.
 
+    `prompt` is a text file beside the study file: one call a turn, the statement appended as in conv. `callable` is
+    `module:function`, a policy in Python that sees the dialogue and yields requests. `direct` sends the statement and
+    the dialogue alone: the base is a whole tutor with a policy of its own.
+    """
+
+    id: Name
+    prompt: str | None = None
+    callable: str | None = Field(default=None, pattern=r"^[\w.]+:\w+$")
+    direct: bool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if sum((self.prompt is not None, self.callable is not None, self.direct)) != 1:
+            raise ValueError("give exactly one of prompt, callable and direct = true")
+        return self
+
+
+class ProtocolChange(Record):
+    """What the user's study registers differently; None keeps the frozen study's value."""
+
+    replicates: int | None = Field(default=None, ge=1)
+    tutor_turns: int | None = Field(default=None, ge=1)
+    repetitions: int | None = Field(default=None, ge=1)
+    conditions: tuple[Name, ...] | None = None
+
+
+class StudyFile(Record):
+    """The whole file. `routes` and `prices` are keyed by provider, or by `provider/model`, which goes first.
+
+    `problems`, where there are any, take the place of the frozen ones: data collected with them carry a digest of their
+    own. `claims` is a folder of claim files beside the study file. `guards` and `gate` are what `--gate` decides by.
+    """
+
+    name: Name | None = None
+    protocol: ProtocolChange = ProtocolChange()
+    policies: tuple[PolicyEntry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    claims: str | None = None
+    guards: tuple[Guard, ...] = ()
+    gate: GateSettings = GateSettings()
     bases: tuple[Base, ...] = ()
     judges: tuple[Judge, ...] = ()
     student: StudentAmendment | None = None
