@@ -1,5 +1,42 @@
-"""Before the first call: what a run will cost."""
+"""Before the first call: what a run will cost, and how often a study of a given size would decide."""
 
 from pytest_tutoreval.planning.cost import Assumptions, CostPlan, RoleCost, plan_cost
+from pytest_tutoreval.planning.power import Power, Simulation, claim_power, simulate_power
+from pytest_tutoreval.planning.resampling import ResampledMeasures, StudySize, pilot_replicates
+from pytest_tutoreval.planning.stated import StatedEffect, StatedMeasures, parse_effect, shifted_arms
+from pytest_tutoreval.planning.study_plan import (
+    PilotSource,
+    PlannedSize,
+    Pricing,
+    Source,
+    StatedSource,
+    StudyPlan,
+    plan_claims,
+    sizes_of,
+)
 
-__all__ = ["Assumptions", "CostPlan", "RoleCost", "plan_cost"]
+__all__ = [
+    "Assumptions",
+    "CostPlan",
+    "PilotSource",
+    "PlannedSize",
+    "Power",
+    "Pricing",
+    "ResampledMeasures",
+    "RoleCost",
+    "Simulation",
+    "Source",
+    "StatedEffect",
+    "StatedMeasures",
+    "StatedSource",
+    "StudyPlan",
+    "StudySize",
+    "claim_power",
+    "parse_effect",
+    "pilot_replicates",
+    "plan_claims",
+    "plan_cost",
+    "shifted_arms",
+    "simulate_power",
+    "sizes_of",
+]

@@ -8,7 +8,7 @@ from pytest_tutoreval.collecting import EpisodePlan, collect_calls
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.judging import rating_requests
 from pytest_tutoreval.live.jobs import Needs, base_route, judge_route, routes_of, student_route
-from pytest_tutoreval.policies import POLICIES
+from pytest_tutoreval.policies import policy_of
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.providers.money import price_of
 from pytest_tutoreval.records.session import UNTUTORED, Route, Session, SessionHeader
@@ -19,8 +19,8 @@ __all__ = ["Assumptions", "CostPlan", "RoleCost", "plan_cost"]
 MILLION = 1_000_000
 CHARACTERS_A_TOKEN = 4
 PROBE_PURPOSES = ("probe", "commitment")
-# The node of conv and its revisions; every other visible turn is a responder's.
-CONV_NODE = "conv"
+# Who speaks in ped, and is told to be short; every other visible turn is as long as conv's.
+RESPONDERS = ("deferral_gate", "decomposer", "hint_cascade")
 TUTORED = "tutored"
 
 
@@ -102,7 +102,7 @@ class _PaddedCast:
 
     def __call__(self, request: ModelRequest) -> ModelReply:
         assumed, site = self._assumptions, request.site
-        speaker = "responder" if request.role == "tutor" and site.node != CONV_NODE else request.role
+        speaker = "responder" if request.role == "tutor" and site.node in RESPONDERS else request.role
         tokens = assumed.reply_tokens[speaker]
         role = "student" if request.role == "student" else "tutor"
         self._tallies[role].add(_prompt_tokens(request), tokens, self._times)
@@ -145,7 +145,7 @@ def plan_cost(
     for base in needs.bases:
         tallies: dict[str, _Tally] = defaultdict(_Tally)
         sessions: list[Session] = []
-        registered = [name for name in instrument.study.protocol.condition_order if name in POLICIES]
+        registered = [name for name in instrument.study.protocol.condition_order if name != UNTUTORED]
         for condition in [name for of, name in needs.cells if of == base] or registered:
             counted = tallies if (base, condition) in needs.cells else defaultdict(_Tally)
             sessions.append(_one_session(instrument, base, condition, _PaddedCast(assumed, counted, times)))
@@ -166,7 +166,7 @@ def plan_cost(
 
 def _one_session(instrument: Instrument, base: str, condition: str, cast: _PaddedCast) -> Session:
     student, tutor = student_route(instrument), base_route(instrument, base)
-    plan = EpisodePlan(instrument, base, condition, 0, POLICIES.get(condition), student, tutor)
+    plan = EpisodePlan(instrument, base, condition, 0, policy_of(instrument, condition), student, tutor)
     header = SessionHeader(
         base=base,
         condition=condition,
