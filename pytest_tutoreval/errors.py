@@ -4,7 +4,8 @@ TutorEvalError
 ├── ResourceMissing          a data folder of the package is not where it should be
 ├── InstrumentError          the frozen instrument
 │   ├── TamperedInstrument   a file is not the one that was frozen
-│   └── ConstraintViolated   one of the four frozen constraints does not hold
+│   ├── ConstraintViolated   one of the four frozen constraints does not hold
+│   └── StudyChanged         a user's study is not the one that was locked
 ├── ClaimFileError           a claim file says something impossible; lists every problem at once
 ├── RegistrationMismatch     a test states another registration than the claim file it is decided under
 ├── CorpusError              a folder of sessions and ratings
@@ -13,7 +14,9 @@ TutorEvalError
 │   ├── BrokenRatings        a rating file that cannot be read
 │   └── BrokenTable          an imported table that cannot be read
 ├── ImportFailure            a foreign format that could not be turned into a corpus
+├── BrokenDocument           a verdicts.json that cannot be read, or is of another format
 ├── ConfigurationProblem     a study or study file asks for what cannot be run
+├── BaselineError            a baseline that cannot be read, is not comparable, or may not be written
 ├── GateFailed               a preflight gate failed, so no session is paid for
 ├── ReplayMiss               a recorded run was asked something it was not asked before
 ├── BlindingBroken           a judge's request holds more than it may; nothing was sent
@@ -31,7 +34,9 @@ Every message says where, what was found, what was expected and what to do next.
 from pathlib import Path
 
 __all__ = [
+    "BaselineError",
     "BlindingBroken",
+    "BrokenDocument",
     "BrokenRatings",
     "BrokenSession",
     "BrokenTable",
@@ -52,6 +57,7 @@ __all__ = [
     "ReplayMiss",
     "ResourceMissing",
     "StatisticsError",
+    "StudyChanged",
     "TamperedInstrument",
     "TutorEvalError",
     "UnpairedError",
@@ -86,6 +92,14 @@ class TamperedInstrument(InstrumentError):
 
 class ConstraintViolated(InstrumentError):
     """A frozen constraint of the problem set (definitions, section 2) does not hold."""
+
+
+class StudyChanged(InstrumentError):
+    """A user's study is not the one that was locked; `names` are the files that differ, as the lock calls them."""
+
+    def __init__(self, message: str, *, names: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.names = names
 
 
 class ClaimFileError(TutorEvalError):
@@ -130,8 +144,20 @@ class ImportFailure(TutorEvalError):
     """A foreign folder could not be turned into a corpus."""
 
 
+class BrokenDocument(TutorEvalError):
+    """A verdicts.json cannot be read, or is of a format this version does not know."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        self.path, self.problem = path, problem
+        super().__init__(f"{path}: {problem}")
+
+
 class ConfigurationProblem(TutorEvalError):
     """A study or study file asks for what cannot be run; found before anything is sent."""
+
+
+class BaselineError(TutorEvalError):
+    """A baseline cannot be read, belongs to other data than these, or may not be written from this run."""
 
 
 class GateFailed(TutorEvalError):

@@ -1,12 +1,12 @@
 """Claims, analyses and gates as pytest items: what they are parametrised over, and how an item is read back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tutoreval.options import expand_names
+from pytest_tutoreval.options import ALL, expand_names
 
 if TYPE_CHECKING:
     from pytest_tutoreval.records.claim import Claim
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "claim_place",
+    "drop_items_of_no_base",
+    "find_item_claim",
     "item_params",
     "parametrize_analysis",
     "parametrize_claim",
@@ -24,6 +26,8 @@ __all__ = [
 
 # In a judge-bound test's id where the corpus holds no ratings: the item is an error with its reason, never missing.
 UNJUDGED = "unjudged"
+# In the id of a claim's test that is about none of the selected bases, until it is taken out.
+NOWHERE = "nowhere"
 
 _WORKBENCH = pytest.StashKey["Workbench"]()
 
@@ -34,16 +38,25 @@ def workbench_of(config: pytest.Config) -> "Workbench":
         from pytest_tutoreval.errors import TutorEvalError
         from pytest_tutoreval.workbench import Workbench
 
-        folder, study_file = config.getoption("tutoreval_corpus"), config.getoption("tutoreval_study")
+        folder = config.getoption("tutoreval_corpus")
         try:
             config.stash[_WORKBENCH] = Workbench(
                 Path(folder) if folder else None,
-                study_file=Path(study_file) if study_file else None,
+                study_file=_study_file(config),
                 live=config.getoption("tutoreval_live"),
             )
         except TutorEvalError as exc:
             raise pytest.UsageError(str(exc)) from exc
     return config.stash[_WORKBENCH]
+
+
+def _study_file(config: pytest.Config) -> Path | None:
+    """Return the study file that is named, or else the tutoreval.toml where pytest was started or in its rootdir."""
+    from pytest_tutoreval.frozen import find_study
+
+    if named := config.getoption("tutoreval_study"):
+        return Path(named)
+    return find_study(config.invocation_params.dir, config.rootpath)
 
 
 def selected_names(config: pytest.Config) -> tuple[list[str], list[str]]:
@@ -59,7 +72,7 @@ def selected_names(config: pytest.Config) -> tuple[list[str], list[str]]:
 
 def parametrize_claim(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
     """Parametrise a claim's test over bases and, where it is judge-bound, judges."""
-    claim, _ = find_item_claim(metafunc.definition, marker)
+    claim, known = find_item_claim(metafunc.definition, marker)
     wanted = {"decided", "base", "judge"} if claim.judge_bound else {"decided", "base"}
     if wanted != wanted & set(metafunc.fixturenames) or ("judge" in metafunc.fixturenames) != claim.judge_bound:
         bound = "judge-bound" if claim.judge_bound else "judge-free"
@@ -67,9 +80,12 @@ def parametrize_claim(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
             f"{metafunc.definition.name}: claim {claim.id} is {bound}, so its test takes exactly "
             f"{', '.join(sorted(wanted))} of decided, base and judge"
         )
-    bases, judges = selected_names(metafunc.config)
+    selected, judges = selected_names(metafunc.config)
+    bases = claim_bases(metafunc.config, claim, known, selected)
     common = [bare_mark(metafunc.config, name) for name in (claim.id, claim.role)]
-    if claim.judge_bound:
+    if not bases:
+        metafunc.parametrize("base", [pytest.param(None, id=NOWHERE)])
+    elif claim.judge_bound:
         rated: list[str | None] = [*judges] or [None]
         metafunc.parametrize(
             ("base", "judge"),
@@ -85,6 +101,30 @@ def parametrize_claim(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
             "base",
             [pytest.param(b, id=b, marks=[*common, *place_marks(metafunc.config, b, None)]) for b in bases],
         )
+
+
+def claim_bases(
+    config: pytest.Config, claim: "Claim", known: "Mapping[str, Claim]", selected: Sequence[str]
+) -> Sequence[str]:
+    """Return for which bases a claim has an item, none where --base leaves out the one it is about.
+
+    Where --base is not given, a base that is missing from the corpus makes an item with that reason, never none.
+    """
+    from pytest_tutoreval.claims import home_of, item_bases
+
+    home, chosen = home_of(claim, known), config.getoption("tutoreval_base")
+    if home is not None and (not chosen or ALL in chosen):
+        return (home,)
+    return item_bases(claim, known, selected)
+
+
+def drop_items_of_no_base(items: list[pytest.Item]) -> None:
+    """Take out the items of claims that have none among the selected bases: pytest makes one, skipped, of no values."""
+    items[:] = [
+        item
+        for item in items
+        if item.get_closest_marker("claim") is None or item_params(item).get("base", NOWHERE) is not None
+    ]
 
 
 def parametrize_gates(metafunc: pytest.Metafunc) -> None:
@@ -144,7 +184,7 @@ def find_item_claim(node: pytest.Item, marker: pytest.Mark) -> "tuple[Claim, Map
     if len(marker.args) != 1 or not isinstance(marker.args[0], str):
         raise pytest.Collector.CollectError(f"{node.name}: the claim marker takes one claim id, as in claim('P1')")
     try:
-        return find_claim(marker.args[0], beside=node.path.parent)
+        return find_claim(marker.args[0], node.path.parent, workbench_of(node.config).claims)
     except TutorEvalError as exc:
         raise pytest.Collector.CollectError(str(exc)) from exc
 

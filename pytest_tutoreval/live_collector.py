@@ -45,7 +45,8 @@ class LiveCollector:
         claims = [(item, item.get_closest_marker("claim")) for item in items]
         places = [claim_place(item, marker) for item, marker in claims if marker is not None]
         gated = [item_params(item)["base"] for item in items if "gate_reading" in getattr(item, "fixturenames", ())]
-        if not places and not gated:
+        guards = [item_params(item)["guarded"] for item in items if "guarded" in item_params(item)]
+        if not places and not guards and not gated:
             return
         from pytest_tutoreval.errors import TutorEvalError
         from pytest_tutoreval.live.display import show_progress
@@ -64,14 +65,14 @@ class LiveCollector:
         if reporter is not None:
             reporter.ensure_newline()
         bench = workbench_of(self._config)
+        bases, judges = selected_names(self._config)
         try:
             if gated:
-                _, judges = selected_names(self._config)
                 bench.preflight(list(dict.fromkeys(gated)), judges, settings, say)
-            if not places:
+            if not places and not guards:
                 return
             with show_progress(say, terminal=_terminal_of(reporter)) as progress:
-                outcome = bench.collect(places, settings, progress, say)
+                outcome = bench.collect(places, settings, progress, say, bases=bases, guards=guards)
         except Stopped:
             raise KeyboardInterrupt from None
         except TutorEvalError as exc:

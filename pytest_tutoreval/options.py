@@ -51,7 +51,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--tutoreval-study",
         dest="tutoreval_study",
         metavar="FILE",
-        help="Study file with further bases, judges and route settings",
+        help="Study file with bases, policies, problems and judges of your own (default: tutoreval.toml, if there)",
     )
     group.addoption(
         "--tutoreval-prices",
@@ -79,6 +79,30 @@ def add_options(parser: pytest.Parser) -> None:
         type=_count_or_zero,
         metavar="N",
         help="Attempts after a call's first under --live; 0 tries once",
+    )
+    group.addoption(
+        "--gate",
+        dest="tutoreval_gate",
+        action="store_true",
+        help="Fail where a verdict or a guarded measure regressed against the baseline",
+    )
+    group.addoption(
+        "--tutoreval-baseline",
+        dest="tutoreval_baseline",
+        metavar="FILE",
+        help="Baseline that --gate reads or --tutoreval-baseline-update writes",
+    )
+    group.addoption(
+        "--tutoreval-baseline-update",
+        dest="tutoreval_baseline_update",
+        action="store_true",
+        help="Write the baseline from this run, if it is complete",
+    )
+    group.addoption(
+        "--tutoreval-undecided",
+        dest="tutoreval_undecided",
+        choices=("fail", "warn", "pass"),
+        help="What becomes of a guard that is not decided at this n (default: the study file's policy, or fail)",
     )
 
 

@@ -10,8 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tutoreval.baseline_keeper import BaselineKeeper
+from pytest_tutoreval.gate_items import (
+    check_gate_options,
+    guard_row,
+    is_gate_test,
+    parametrize_guards,
+    verdict_gate_row,
+    withstand,
+)
 from pytest_tutoreval.items import (
     claim_place,
+    drop_items_of_no_base,
+    find_item_claim,
     item_params,
     parametrize_analysis,
     parametrize_claim,
@@ -22,11 +33,13 @@ from pytest_tutoreval.items import (
 from pytest_tutoreval.live_collector import LiveCollector
 from pytest_tutoreval.options import add_options
 from pytest_tutoreval.recorder import DESELECTED, Recorder, attached_row
+from pytest_tutoreval.run_reports import RunReports
 
 if TYPE_CHECKING:
     from pytest_tutoreval.claims import DecidedClaim
     from pytest_tutoreval.collecting.preflight import GateReading
     from pytest_tutoreval.records.analysis import AnalysisRow
+    from pytest_tutoreval.records.gate import GateRow
 
 _MARKERS = (
     "analysis(name): the test runs this analysis, which is in no verdict",
@@ -39,10 +52,17 @@ _MARKERS = (
     "ablation: an ablation, in no verdict",
     "descriptive: a description, in no verdict",
     "instrument: a check of the frozen instrument",
+    "gate: the test holds a guarded measure against the baseline; there under --gate alone",
     "preflight: a gate before a registered run, read with paid calls",
 )
 
 _ROW = pytest.StashKey[dict[str, Any]]()
+_GATE_ROW = pytest.StashKey["GateRow"]()
+_REACHED_GATE = pytest.StashKey[bool]()
+_PROPERTIES = pytest.StashKey[list[tuple[str, str]]]()
+
+# Characters: nobody reads a reason that quotes a whole transcript to its end.
+_MOST_OF_A_REASON = 20_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,13 +74,28 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, refuse names the corpus does not hold, and gather rows where reports are written."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
+    if getattr(config.option, "allure_report_dir", None):
+        from pytest_tutoreval.allure_emitter import register_allure
+
+        register_allure(config)
     config.stash[DESELECTED] = 0
     if any(config.getoption(f"tutoreval_{name}") for name in ("base", "judge", "corpus", "study", "live")):
         selected_names(config)
+    check_gate_options(config)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Recorder(config), "tutoreval-recorder")
+        recorder = Recorder(config)
+        # In this order: at the end of a run, what was registered last comes first.
+        config.pluginmanager.register(RunReports(config, lambda: recorder.document), "tutoreval-run-reports")
+        config.pluginmanager.register(recorder, "tutoreval-recorder")
+        if config.getoption("tutoreval_baseline_update") and not config.getoption("collectonly"):
+            config.pluginmanager.register(BaselineKeeper(config, recorder), "tutoreval-baseline")
         if config.getoption("tutoreval_live") and not config.getoption("collectonly"):
             config.pluginmanager.register(LiveCollector(config), "tutoreval-live")
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Leave tests of the gate out of runs without --gate: they are not there, neither skipped nor deselected."""
+    return [] if is_gate_test(obj) and not collector.config.getoption("tutoreval_gate") else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -70,8 +105,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         parametrize_claim(metafunc, marker)
     elif (marker := node.get_closest_marker("analysis")) is not None:
         parametrize_analysis(metafunc, marker)
+    elif node.get_closest_marker("gate") and "guarded" in metafunc.fixturenames:
+        parametrize_guards(metafunc)
     elif node.get_closest_marker("preflight") and "gate_reading" in metafunc.fixturenames:
         parametrize_gates(metafunc)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out claims that are about none of the selected bases: like other bases, they are not there to deselect."""
+    drop_items_of_no_base(items)
 
 
 @pytest.fixture
@@ -87,9 +130,10 @@ def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
     try:
         verdict = workbench_of(request.config).decide(place)
     except TutorEvalError as exc:
-        # the reason once, not again as its own cause
-        raise pytest.fail.Exception(str(exc), pytrace=False) from None
+        raise _failure(exc) from None  # the reason once, not again as its own cause
     request.node.stash[_ROW] = verdict.model_dump(mode="json")
+    if (row := verdict_gate_row(request.config, verdict)) is not None:
+        request.node.stash[_GATE_ROW] = row
     return DecidedClaim(place.claim, verdict)
 
 
@@ -103,11 +147,29 @@ def analysed(request: pytest.FixtureRequest) -> "list[AnalysisRow]":
     try:
         rows = workbench_of(request.config).analyse(name, params["base"], params["judge"])
     except NotInCorpus as exc:
-        pytest.skip(str(exc))
+        pytest.skip(_shown(str(exc)))
     except TutorEvalError as exc:
-        raise pytest.fail.Exception(str(exc), pytrace=False) from None
+        raise _failure(exc) from None
     request.node.stash[_ROW] = {"analysis": name, "rows": [row.model_dump(mode="json") for row in rows]}
     return rows
+
+
+@pytest.fixture
+def guarded(request: pytest.FixtureRequest) -> "GateRow":
+    """A guarded measure held against the baseline. The item fails after its test where the guard fails the run."""
+    row = request.node.stash[_GATE_ROW] = guard_row(request.node)
+    return row
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Fail an item that regressed, once its test has passed: an ordinary failure, so that all reports agree on it."""
+    result = yield
+    row = pyfuncitem.stash.get(_GATE_ROW, None)
+    if row is not None:
+        pyfuncitem.stash[_REACHED_GATE] = True
+        withstand(row)
+    return result
 
 
 @pytest.fixture
@@ -119,8 +181,19 @@ def gate_reading(request: pytest.FixtureRequest) -> "GateReading":
     try:
         return workbench_of(request.config).gate_reading(params["base"], params["gate"])
     except TutorEvalError as exc:
-        # the reason once, not again as its own cause
-        raise pytest.fail.Exception(str(exc), pytrace=False) from None
+        raise _failure(exc) from None  # the reason once, not again as its own cause
+
+
+def _failure(exc: Exception) -> BaseException:
+    """Return the failure of an item that came to nothing, for its reason: no traceback of ours helps a reader."""
+    return pytest.fail.Exception(_shown(str(exc)), pytrace=False)
+
+
+def _shown(text: str, *, limit: int | None = _MOST_OF_A_REASON) -> str:
+    """Return a text as it may reach a terminal, a worker's channel and a file: it may quote what a model wrote."""
+    from pytest_tutoreval.reporting.plain import visible
+
+    return visible(text, lines=True, limit=limit)
 
 
 # Verdicts travel on reports, as one ASCII string: nothing else survives every worker
@@ -131,20 +204,58 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Attach an item's row to its report: what it came to once its test has passed, or why there is nothing."""
     report = yield
     marker = item.get_closest_marker("claim") or item.get_closest_marker("analysis")
-    if marker is not None:
-        row = _row_of(item, marker, report)
-        if row is not None:
-            report.tutoreval = json.dumps(row, ensure_ascii=True, allow_nan=False)
-            # Only now: a test that fails after its claim was decided has no verdict in JUnit either.
-            if "verdict" in row:
-                stated = ("verdict", row["verdict"].replace("_", " "))
-                item.user_properties.append(stated)
-                report.user_properties.append(stated)
+    row = None if marker is None else _row_of(item, marker, report)
+    guard = item.stash.get(_GATE_ROW, None) if report.when == "call" and _reached_gate(item) else None
+    if marker is not None or guard is not None:
+        _keep_harmless(report)
+    carried = dict(row or {})
+    if row is not None and marker is not None and marker.name == "claim":
+        carried |= _registration(item, marker)
+    if guard is not None:
+        carried["gate"] = guard.model_dump(mode="json")
+    if carried:
+        report.tutoreval = json.dumps(carried, ensure_ascii=True, allow_nan=False)
+        _state_properties(item, report, carried)
     return report
 
 
+def _reached_gate(item: pytest.Item) -> bool:
+    """Return whether the item's test has passed and its guard was held against the baseline."""
+    return item.stash.get(_REACHED_GATE, False)
+
+
+def _registration(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
+    """Return what was registered of an item's claim: the process that reports does not read claim files."""
+    claim, _ = find_item_claim(item, marker)
+    return {"registration": claim.model_dump(mode="json")}
+
+
+def _keep_harmless(report: pytest.TestReport) -> None:
+    """Spell out what would steer a terminal, or end the run: no worker's channel carries a lone surrogate."""
+    if hasattr(report, "wasxfail"):
+        report.wasxfail = _shown(report.wasxfail)
+    if isinstance(report.longrepr, tuple):
+        path, line, reason = report.longrepr
+        report.longrepr = path, line, _shown(reason)
+    elif report.longrepr is not None and (shown := _shown(report.longreprtext, limit=None)) != report.longreprtext:
+        report.longrepr = shown
+
+
+def _state_properties(item: pytest.Item, report: pytest.TestReport, row: dict[str, Any]) -> None:
+    """State a row for JUnit, in place of an earlier phase's: what fails after its claim was decided has no verdict."""
+    from pytest_tutoreval.reporting.junit import case_properties, guard_properties
+
+    stated = case_properties(row) if "claim" in row or "analysis" in row else guard_properties(row["gate"])
+    if "gate" in row and "claim" in row:
+        stated.append(("gate", row["gate"]["outcome"].replace("_", " ")))
+    others = [pair for pair in item.user_properties if pair not in item.stash.get(_PROPERTIES, [])]
+    item.stash[_PROPERTIES] = stated
+    item.user_properties[:] = [*others, *stated]
+    report.user_properties = list(item.user_properties)
+
+
 def _row_of(item: pytest.Item, marker: pytest.Mark, report: pytest.TestReport) -> dict[str, Any] | None:
-    if report.passed:
+    if report.passed or (report.when == "call" and _reached_gate(item)):
         return item.stash.get(_ROW, None) if report.when == "call" else None
     params = item_params(item)
     if report.skipped:
@@ -157,7 +268,7 @@ def _row_of(item: pytest.Item, marker: pytest.Mark, report: pytest.TestReport) -
         marker.name: marker.args[0],
         "base": params.get("base") or ("-" if marker.name == "claim" else None),
         "judge": params.get("judge"),
-        "reason": reason or "no reason given",
+        "reason": _shown(reason) or "no reason given",
     }
 
 

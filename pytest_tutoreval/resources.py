@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def data_folder(name: str) -> Path:
-    """Return the folder `name` (`instrument`, `fixtures`, `suites`, `reports/reference`).
+    """Return the folder `name` (`instrument`, `fixtures`, `suites`, `examples/own_tutor`, `reports/reference`).
 
     Raises
     ------

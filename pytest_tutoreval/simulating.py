@@ -15,7 +15,7 @@ from pytest_tutoreval.collecting import EpisodePlan, collect_calls
 from pytest_tutoreval.errors import CorpusError
 from pytest_tutoreval.frozen import Instrument, text_digest
 from pytest_tutoreval.judging import rate_session
-from pytest_tutoreval.policies import POLICIES
+from pytest_tutoreval.policies import policy_of
 from pytest_tutoreval.providers.agent import Agent, ModelReply, ModelRequest
 from pytest_tutoreval.providers.scripted import (
     JUDGE_SCRIPTS,
@@ -27,7 +27,7 @@ from pytest_tutoreval.providers.scripted import (
 )
 from pytest_tutoreval.records.corpus import CorpusManifest
 from pytest_tutoreval.records.rating import Rating, RatingHeader
-from pytest_tutoreval.records.session import Route, Session, SessionHeader
+from pytest_tutoreval.records.session import UNTUTORED, Route, Session, SessionHeader
 from pytest_tutoreval.records.study import Sampling
 from pytest_tutoreval.store import open_corpus, seal_corpus, write_ratings, write_session
 from pytest_tutoreval.store.corpus import DATA_FOLDERS, MANIFEST
@@ -63,7 +63,7 @@ def simulate_session(
     study = instrument.study
     tutor = _route(f"scripted-{base}", _tutor_sampling(instrument, base))
     student = _route("scripted-student", study.student.sampling)
-    plan = EpisodePlan(instrument, base, condition, replicate, POLICIES.get(condition), student, tutor)
+    plan = EpisodePlan(instrument, base, condition, replicate, policy_of(instrument, condition), student, tutor)
     routes = {"student": student} if plan.policy is None else {"student": student, "tutor": tutor}
     header = SessionHeader(
         base=base,
@@ -72,6 +72,7 @@ def simulate_session(
         seed=plan.seed,
         provenance="simulated",
         instrument=instrument.sha256,
+        policy=instrument.policy_sha256(condition),
         producer=PRODUCER,
         routes=routes,
     )
@@ -133,7 +134,7 @@ def simulate_corpus(
             for condition in study.protocol.condition_order:
                 session = simulate_session(instrument, cast, base=base, condition=condition, replicate=replicate)
                 write_session(target, session.header, session.calls, sync=_no_sync)
-                if condition in POLICIES:
+                if condition != UNTUTORED:
                     _rate(target, instrument, session, judge_scripts, seed)
         done(base)
     return seal_corpus(target, manifest)

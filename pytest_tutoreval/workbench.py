@@ -1,41 +1,38 @@
 """The corpus a run decides claims from: opened when the first claim is collected, read when one is decided."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tutoreval.analyses import Analysis, AnalysisInput, compare_with_released
-from pytest_tutoreval.claims import bundled_claims, decide_claim, rubrics_of
+from pytest_tutoreval.claims import bundled_claims, decide_claim, most_registered, read_claims
 from pytest_tutoreval.errors import ConfigurationProblem
-from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
-from pytest_tutoreval.measures import ARMS, CorpusMeasures
+from pytest_tutoreval.frozen import open_study
+from pytest_tutoreval.live_needs import ClaimPlace, needs_of_run
+from pytest_tutoreval.measures import CorpusMeasures, FirstReplicates
 from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.records.claim import Claim
-from pytest_tutoreval.records.study_file import StudyFile
 from pytest_tutoreval.records.verdict import Verdict
 from pytest_tutoreval.reporting import RunRecord, build_document
 from pytest_tutoreval.resources import data_folder
 from pytest_tutoreval.store import open_corpus
+from pytest_tutoreval.store.corpus import MANIFEST
 
 if TYPE_CHECKING:
     from pytest_tutoreval.collecting.preflight import GateReading
+    from pytest_tutoreval.gating import Gate, GuardPlace
     from pytest_tutoreval.live import LiveOutcome, LiveRun, Needs, Progress
+    from pytest_tutoreval.records.baseline import BaselineRun
+    from pytest_tutoreval.records.gate import GateRow, Undecided
+    from pytest_tutoreval.records.session import Route
+    from pytest_tutoreval.records.study_file import Price
 
 __all__ = ["DEMO", "ClaimPlace", "LiveSettings", "Workbench"]
 
 DEMO = "demo"
-
-
-@dataclass(frozen=True)
-class ClaimPlace:
-    """A claim that is to be decided for a base and, where it is judge-bound, a judge."""
-
-    claim: Claim
-    known: Mapping[str, Claim]
-    base: str
-    judge: str | None
 
 
 @dataclass(frozen=True)
@@ -52,12 +49,15 @@ class Workbench:
     """One corpus under one instrument, with every verdict asked for so far.
 
     Offline, the corpus says which bases and judges there are. A live run may begin with no corpus at all, so there the
-    study and the study file say it, and the corpus is opened once it has been made.
+    study and the study file say it, and the corpus is opened once it has been made. `claims` is the folder of claim
+    files the study file names, or None.
     """
 
     def __init__(self, corpus: Path | None, *, study_file: Path | None = None, live: bool = False) -> None:
-        self._study_file = read_study_file(study_file) if study_file else StudyFile()
-        self._instrument = extend_instrument(load_instrument(), self._study_file)
+        study = open_study(study_file)
+        self._study_file, self._instrument = study.file, study.instrument
+        self._study_folder = study_file.parent if study_file else Path()
+        self.claims = study.claims
         self._live = live
         if live and corpus is None:
             raise ConfigurationProblem("--live needs --corpus DIR: the folder that keeps what is paid for")
@@ -112,7 +112,7 @@ class Workbench:
 
     def analyse(self, name: str, base: str | None, judge: str | None) -> list[AnalysisRow]:
         """Return an analysis's rows. Raises NotEvaluable, or CorpusError where a file cannot be read."""
-        given = AnalysisInput(self.measures, base, judge, self.bases, self.judges)
+        given = AnalysisInput(self._study_replicates, base, judge, self.bases, self.judges)
         return self.analyses()[name].run(given)
 
     def collect(
@@ -121,22 +121,29 @@ class Workbench:
         settings: LiveSettings,
         progress: "Progress",
         said: Callable[[str], None],
+        *,
+        bases: Collection[str],
+        guards: "Iterable[GuardPlace]" = (),
     ) -> "LiveOutcome":
-        """Collect and judge what these claims lack, and nothing else; return what came of it.
+        """Collect and judge what these claims and guards lack of the named bases, and nothing else.
 
         Raises
         ------
         TutorEvalError
-            Before anything is sent: an unknown route, a missing key, a price that is not known.
+            Before anything is sent: an unknown route, a missing key, a price that is not known, a claim that rests on a
+            base that is not named and not on disk.
         """
-        from pytest_tutoreval.live import Needs, run_live
+        from pytest_tutoreval.live import run_live
 
-        needs = Needs()
-        for place in places:
-            rubrics = rubrics_of(place.claim, place.known) if place.judge else ()
-            judges = [place.judge] if place.judge else []
-            needs |= Needs.crossed(bases=[place.base], conditions=ARMS, judges=judges, rubrics=rubrics)
+        registered = self._instrument.study.protocol.replicates
+        needs = needs_of_run(places, guards, bases=bases, replicates=registered, there=self._collected_before)
         return run_live(self._live_run(needs, settings), progress, said=said)
+
+    def _collected_before(self) -> CorpusMeasures | None:
+        """Return the measures of what is on disk before a live run, None where nothing is. Not kept: more will come."""
+        if not (self._folder / MANIFEST).is_file():
+            return None
+        return CorpusMeasures(open_corpus(self._folder, instrument=self._instrument.sha256), self._instrument)
 
     def preflight(
         self, bases: Sequence[str], judges: Sequence[str], settings: LiveSettings, said: Callable[[str], None]
@@ -154,16 +161,85 @@ class Workbench:
 
         return kept_reading(self._folder, base, gate)
 
+    def open_gate(
+        self, path: Path, bases: Sequence[str], *, undecided: "Undecided | None", prices: Path | None
+    ) -> "Gate":
+        """Return the gate that holds these bases against the baseline in a file.
+
+        Raises
+        ------
+        BaselineError, ConfigurationProblem
+            The baseline is not comparable, or a guard names what is not there.
+        """
+        from pytest_tutoreval.gating import Gate, match_bases, read_baseline, refuse_other_provenance
+
+        baseline = read_baseline(path, self._instrument)
+        if not self._live:
+            refuse_other_provenance(path, baseline, self.measures.corpus)
+        settings = self._study_file.gate
+        return Gate(
+            baseline,
+            path=path,
+            instrument=self._instrument,
+            guards=self._study_file.guards,
+            settings=settings.model_copy(update={"undecided": undecided}) if undecided else settings,
+            bases=match_bases(baseline, bases, path=path),
+            price_of=self._price_of(prices),
+        )
+
+    def guard_row(self, gate: "Gate", place: "GuardPlace") -> "GateRow":
+        """Return what a guard comes to on this corpus."""
+        return gate.measure_row(place, self._study_replicates)
+
+    @cached_property
+    def _study_replicates(self) -> CorpusMeasures:
+        """The measures without replicates that a claim of the study file registers beyond the study's n."""
+        known = {**bundled_claims(), **(read_claims(self.claims) if self.claims else {})}
+        manifest, n = self.measures.corpus.manifest, self._instrument.study.protocol.replicates
+        most = {cell: most_registered(cell, known) or n for cell in product(manifest.bases, manifest.conditions)}
+        if max(most.values(), default=n) <= n:
+            return self.measures
+        return FirstReplicates(self.measures, n, registered=most)
+
+    def keep_baseline(
+        self,
+        path: Path,
+        verdicts: Iterable[Verdict],
+        *,
+        bases: Sequence[str],
+        judges: Sequence[str],
+        prices: Path | None,
+        run: "BaselineRun",
+    ) -> None:
+        """Write the baseline of a complete run. Raises BaselineError; the file is then as it was."""
+        from pytest_tutoreval.gating import make_baseline, write_baseline
+
+        baseline = make_baseline(
+            self.measures, verdicts, bases=bases, judges=judges, price_of=self._price_of(prices), run=run
+        )
+        write_baseline(baseline, path)
+
+    def _price_of(self, path: Path | None) -> "Callable[[Route], Price | None]":
+        from pytest_tutoreval.providers.money import price_of
+
+        prices = self._prices(path)
+        return lambda route: price_of(route, prices)
+
+    def _prices(self, path: Path | None) -> "dict[str, Price]":
+        from pytest_tutoreval.providers.money import read_prices
+
+        return {**read_prices(path), **self._study_file.prices}
+
     def _live_run(self, needs: "Needs", settings: LiveSettings) -> "LiveRun":
         from pytest_tutoreval.live import LiveRun
-        from pytest_tutoreval.providers.money import read_prices
 
         run = LiveRun(
             instrument=self._instrument,
             folder=self._folder,
             needs=needs,
             study_file=self._study_file,
-            prices={**read_prices(settings.prices), **self._study_file.prices},
+            study_folder=self._study_folder,
+            prices=self._prices(settings.prices),
             budget=settings.budget,
             max_retries=settings.max_retries,
         )

@@ -25,3 +25,11 @@ def shared() -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def without_allure(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep allure-pytest out of inner runs, each of which it costs half a second; tests about Allure let it in."""
+    if "pytester" in request.fixturenames:
+        request.getfixturevalue("pytester")  # which forgets the variable as it begins
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:allure_pytest")

@@ -82,6 +82,8 @@ def test_the_wheel_has_one_top_level_name_and_everything_below_it(wheel: Path) -
         "pytest_tutoreval/instrument/MANIFEST.sha256",
         "pytest_tutoreval/instrument/claims/P1.toml",
         "pytest_tutoreval/fixtures/demo/corpus.toml",
+        "pytest_tutoreval/examples/own_tutor/tutoreval.toml",
+        "pytest_tutoreval/examples/own_tutor/.gitignore",
         "pytest_tutoreval/reports/reference/published.json",
         "pytest_tutoreval/plugin.py",
     ):

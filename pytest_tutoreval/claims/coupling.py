@@ -22,7 +22,7 @@ def decide_coupling(claim: CouplingClaim, measures: CorpusMeasures, base: str, j
     notes: list[str] = []
     dropped = 0
     for leg in claim.legs:
-        frame = model_frame(leg.outcome, measures, base, judge)
+        frame = model_frame(leg.outcome, measures, base, judge, arms=claim.arms)
         legs.append(_fit_leg(leg, frame, measures.instrument.study.inference.alpha))
         notes += frame.notes
         dropped += frame.dropped

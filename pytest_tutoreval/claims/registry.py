@@ -5,19 +5,34 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
 from pytest_tutoreval.errors import ClaimFileError
 from pytest_tutoreval.measures import SESSION_MEASURES, TURN_OUTCOMES, is_judged
-from pytest_tutoreval.records.claim import Claim, Direction, claim_adapter
+from pytest_tutoreval.records.base import Record
+from pytest_tutoreval.records.claim import (
+    Claim,
+    CouplingClaim,
+    JointClaim,
+    ManyToOneClaim,
+    PairedClaim,
+    claim_adapter,
+)
 from pytest_tutoreval.resources import data_folder
 
 __all__ = ["bundled_claims", "find_claim", "read_claim", "read_claims"]
 
 # Report order: the study's own claims first, in its order, then a user's by name.
 STUDY_ORDER = ("P1", "P2", "P3", "J1", "J2")
+
+_FORMS: Mapping[str, type[Record]] = {
+    "paired_contrast": PairedClaim,
+    "many_to_one": ManyToOneClaim,
+    "leakage_coupling": CouplingClaim,
+    "joint": JointClaim,
+}
 
 
 def read_claim(path: Path) -> Claim:
@@ -61,9 +76,12 @@ def _legs(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _unknown(field: str, found: object, what: str, known: Iterable[str]) -> str:
+    return f"{field} = {found!r} is not a known {what}. Known: {', '.join(sorted(known))}.{_hint(found, known)}"
+
+
+def _hint(found: object, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(str(found), list(known), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{field} = {found!r} is not a known {what}. Known: {', '.join(sorted(known))}.{hint}"
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _judge_binding(fields: Mapping[str, Any]) -> list[str]:
@@ -80,16 +98,17 @@ def _judge_binding(fields: Mapping[str, Any]) -> list[str]:
 def _invalid_fields(error: ValidationError) -> list[str]:
     problems = []
     for problem in error.errors(include_url=False, include_context=False):
-        where = ".".join(
-            str(part) for part in problem["loc"] if part not in ("paired_contrast", "joint", "leakage_coupling")
-        )
+        form, *path = problem["loc"] or ("",)
+        where = ".".join(map(str, path if form in _FORMS else problem["loc"]))
         if problem["type"] == "missing":
             problems.append(f"{where}: missing; every claim of this form states it")
         elif problem["type"] == "too_short" and problem["input"]:
             continue  # its items are there, and what is wrong with them is named one by one
-        elif where == "direction":
-            known = ", ".join(repr(word) for word in get_args(Direction))
-            problems.append(f"direction = {problem['input']!r} is not a possible direction. Known: {known}.")
+        elif problem["type"] == "value_error":  # our own words, which go on from what was found
+            problems.append(f"{where} = {problem['input']!r} {problem['msg'].removeprefix('Value error, ')}")
+        elif problem["type"] == "extra_forbidden" and len(path) == 1:
+            hint = _hint(where, _FORMS[str(form)].model_fields)
+            problems.append(f"{where}: {problem['msg']} (found {problem['input']!r:.60}){hint and '.' + hint}")
         else:
             problems.append(f"{where or 'claim'}: {problem['msg']} (found {problem['input']!r:.60})")
     return problems
@@ -121,21 +140,25 @@ def bundled_claims() -> Mapping[str, Claim]:
     return read_claims(data_folder("instrument") / "claims")
 
 
-def find_claim(name: str, beside: Path) -> tuple[Claim, Mapping[str, Claim]]:
-    """Return a claim and the claims it may refer to: `claims/NAME.toml` beside a test file, else the bundled one.
+def find_claim(name: str, beside: Path, study: Path | None = None) -> tuple[Claim, Mapping[str, Claim]]:
+    """Return a claim and the claims it may refer to: a user's own, `NAME.toml`, or a bundled one.
+
+    A user's own stand in `claims/` beside a test file, and in `study`, the claims folder a study file names.
 
     Raises
     ------
     ClaimFileError
-        Neither place has it, or a joint claim names a member that does not exist or contradicts its judge binding.
+        No place has it, or a joint claim names a member that does not exist or contradicts its judge binding.
     """
     known = dict(bundled_claims())
-    own = beside / "claims"
-    if own.is_dir() and own.resolve() != (data_folder("instrument") / "claims").resolve():
-        clash = sorted(path.stem for path in own.glob("*.toml") if path.stem in known)
+    own = study or beside / "claims"
+    for folder in _own_folders(beside / "claims", study):
+        clash = sorted(path.stem for path in folder.glob("*.toml") if path.stem in known)
         if clash:
-            raise ClaimFileError(own, [f"{word}.toml: this id is registered already; choose another" for word in clash])
-        known |= read_claims(own)
+            raise ClaimFileError(
+                folder, [f"{word}.toml: this id is registered already; choose another" for word in clash]
+            )
+        known |= read_claims(folder)
     if name not in known:
         raise ClaimFileError(
             own / f"{name}.toml", [f"no such claim file, and no registered claim {name!r}. Known: {', '.join(known)}."]
@@ -152,3 +175,10 @@ def find_claim(name: str, beside: Path) -> tuple[Claim, Mapping[str, Claim]]:
         if problems:
             raise ClaimFileError(f"{name}.toml", problems)
     return claim, known
+
+
+def _own_folders(*folders: Path | None) -> list[Path]:
+    """Return those that are there, once each, without the bundled claims' own folder."""
+    bundled = (data_folder("instrument") / "claims").resolve()
+    there = {folder.resolve(): folder for folder in folders if folder is not None and folder.is_dir()}
+    return [folder for place, folder in there.items() if place != bundled]

@@ -29,7 +29,14 @@ __all__ = [
 ]
 
 Corpus = Annotated[Path, typer.Option("--corpus", help="Folder that keeps what is collected", show_default=False)]
-StudyOption = Annotated[Path | None, typer.Option("--study", help="Study file with further bases, judges and routes")]
+StudyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--study",
+        help="Study file with bases, policies, problems and judges of your own (default: ./tutoreval.toml, if there)",
+        callback=lambda named: _study_here(named),
+    ),
+]
 Prices = Annotated[Path | None, typer.Option("--prices", help="Price file (default: the bundled one)")]
 Budget = Annotated[float | None, typer.Option("--budget", min=0, help="Most dollars the run may spend")]
 Retries = Annotated[int | None, typer.Option("--max-retries", min=0, help="Attempts after a call's first")]
@@ -65,33 +72,55 @@ def _named(names: str) -> str:
     return names
 
 
+def _study_here(named: Path | None) -> Path | None:
+    """Return the study file that is named, or else the one of the current folder, or None where there is none."""
+    from pytest_tutoreval.frozen import find_study
+
+    return named or find_study(Path())
+
+
 def live_run(
     corpus: Path,
     *,
-    needs: tuple[list[str], list[str], list[str], list[str] | None],
+    needs: tuple[list[str], list[str] | None, list[str], list[str] | None],
     study: Path | None,
     prices: Path | None,
     budget: float | None,
     max_retries: int | None,
+    rated_only: bool = False,
+    replicates: int | None = None,
     replay: Path | None = None,
     **more: Any,
 ) -> "LiveRun":
-    """Return a run as the command line says it; `needs` are bases, conditions, judges and rubrics (None for all)."""
-    from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
+    """Return a run as the command line says it.
+
+    `needs` are bases, conditions (None for those the study registers), judges and rubrics (None for all); with
+    `rated_only` no session is collected. `replicates` None leaves their number to the run.
+    """
+    from pytest_tutoreval.frozen import open_study
+    from pytest_tutoreval.frozen.opening import STUDY_FILE
     from pytest_tutoreval.live import LiveRun, Needs, replay_answerer
     from pytest_tutoreval.providers.money import read_prices
-    from pytest_tutoreval.records.study_file import StudyFile
 
-    file = read_study_file(study) if study else StudyFile()
-    instrument = extend_instrument(load_instrument(), file)
+    opened = open_study(study)
+    file, instrument = opened.file, opened.instrument
+    if study == Path(STUDY_FILE):  # found, not named: what was found is said
+        for line in instrument.declared:
+            typer.echo(f"study: {line}", err=True)
     bases, conditions, judges, rubrics = needs
+    crossed = Needs.crossed(
+        bases=bases,
+        conditions=instrument.study.protocol.condition_order if conditions is None else conditions,
+        judges=judges,
+        rubrics=rubrics or instrument.study.rubrics,
+        replicates=replicates,
+    )
     return LiveRun(
         instrument=instrument,
         folder=corpus,
-        needs=Needs.crossed(
-            bases=bases, conditions=conditions, judges=judges, rubrics=rubrics or instrument.study.rubrics
-        ),
+        needs=Needs(ratings=crossed.ratings) if rated_only else crossed,
         study_file=file,
+        study_folder=study.parent if study else Path(),
         prices={**read_prices(prices), **file.prices},
         budget=budget,
         max_retries=max_retries,

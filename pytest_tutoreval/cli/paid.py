@@ -1,4 +1,4 @@
-"""Commands around paid calls: plan, preflight, collect, judge and verify."""
+"""Commands around paid calls: preflight, collect, judge and verify."""
 
 import sys
 from functools import partial
@@ -22,50 +22,7 @@ from pytest_tutoreval.cli.arguments import (
     split_names,
 )
 
-__all__ = ["collect", "judge_sessions", "plan", "preflight", "verify"]
-
-
-def plan(
-    base: Bases,
-    condition: Annotated[str, typer.Option(help="Conditions, comma-separated")] = "cold,conv,ped",
-    judge: Annotated[str, typer.Option(help="Judges, comma-separated")] = "",
-    rubric: Annotated[str, typer.Option(help="Rubrics, comma-separated (default: all)")] = "",
-    replicates: Replicates = None,
-    study: StudyOption = None,
-    prices: Prices = None,
-    jobs: Jobs = 256,
-) -> None:
-    """Price a run before its first call: calls, tokens, dollars and hours per base and role."""
-    with failing_in_one_line():
-        from pytest_tutoreval.planning import plan_cost
-
-        run = live_run(
-            Path(),
-            needs=(split_names(base), split_names(condition), split_names(judge), split_names(rubric) or None),
-            study=study,
-            prices=prices,
-            budget=None,
-            max_retries=None,
-        )
-        cost = plan_cost(run.instrument, run.needs, run.prices, run.study_file, replicates=replicates, at_once=jobs)
-        for role in cost.roles:
-            money = "price unknown" if role.dollars is None else f"${role.dollars:.2f}"
-            typer.echo(
-                f"{role.base}  {role.role:<24} {role.route.provider}/{role.route.model}: {role.calls} calls, "
-                f"{role.input_tokens / 1e6:.2f} M + {role.output_tokens / 1e6:.2f} M tokens, {money}, "
-                f"largest request {role.largest_request} tokens"
-            )
-            if role.exceeds:
-                typer.echo(f"  LIMIT: {role.exceeds}")
-        money = "price unknown" if cost.dollars is None else f"${cost.dollars:.2f}"
-        assumed = ", ".join(f"{role} {tokens}" for role, tokens in cost.assumptions.reply_tokens.items())
-        typer.echo(f"in all: {cost.calls} calls, {money}, about {cost.hours:.1f} hours")
-        every = ", ".join(f"{number} in {name}" for name, number in cost.assumptions.elicited_every.items())
-        typer.echo(
-            f"assumed: replies of {assumed} tokens, an elicitation every n-th probe (n = {every}), "
-            f"{cost.assumptions.seconds:g} s a call, every tutor turn in the window; prices from the price file"
-        )
-        sys.exit(1 if any(role.exceeds for role in cost.roles) else 0)
+__all__ = ["collect", "judge_sessions", "preflight", "verify"]
 
 
 def preflight(
@@ -101,7 +58,7 @@ def preflight(
 def collect(
     corpus: Corpus,
     base: Bases,
-    condition: Annotated[str, typer.Option(help="Conditions, comma-separated")] = "cold,conv,ped",
+    condition: Annotated[str, typer.Option(help="Conditions, comma-separated (default: the study's)")] = "",
     judge: Annotated[str, typer.Option(help="Judges that rate what was collected, comma-separated")] = "",
     replicates: Replicates = None,
     study: StudyOption = None,
@@ -119,7 +76,7 @@ def collect(
         go_live(
             live_run(
                 corpus,
-                needs=(split_names(base), split_names(condition), split_names(judge), None),
+                needs=(split_names(base), split_names(condition) or None, split_names(judge), None),
                 study=study,
                 prices=prices,
                 budget=budget,
@@ -127,7 +84,7 @@ def collect(
                 replay=replay,
                 at_once=jobs,
                 session_deadline=session_deadline,
-                replicates=None if replicates is None else tuple(range(replicates)),
+                replicates=replicates,
             )
         )
 
@@ -136,6 +93,9 @@ def judge_sessions(
     corpus: Corpus,
     judge: Annotated[str, typer.Option(help="Judges, comma-separated")],
     base: Annotated[str, typer.Option(help="Bases, comma-separated (default: all the corpus holds)")] = "",
+    condition: Annotated[
+        str, typer.Option(help="Conditions, comma-separated (default: all tutored ones the corpus holds)")
+    ] = "",
     rubric: Annotated[str, typer.Option(help="Rubrics, comma-separated (default: all)")] = "",
     study: StudyOption = None,
     prices: Prices = None,
@@ -151,12 +111,12 @@ def judge_sessions(
     """Rate every in-window turn a corpus holds; what is rated already is not asked again."""
     with failing_in_one_line():
         from pytest_tutoreval.live.batch import BatchOptions, run_batch
-        from pytest_tutoreval.store import open_corpus
 
-        bases = split_names(base) or list(open_corpus(corpus).manifest.bases)
+        bases, conditions = _held(corpus, base, condition)
         run = live_run(
             corpus,
-            needs=(bases, [], split_names(judge), split_names(rubric) or None),
+            needs=(bases, conditions, split_names(judge), split_names(rubric) or None),
+            rated_only=True,
             study=study,
             prices=prices,
             budget=budget,
@@ -181,12 +141,12 @@ def verify(
     """Ask a model whether student turns attempt a step; disagreements are logged, the rule's labels stand."""
     with failing_in_one_line():
         from pytest_tutoreval.live import run_verification
-        from pytest_tutoreval.store import open_corpus
 
-        bases = split_names(base) or list(open_corpus(corpus).manifest.bases)
+        bases, conditions = _held(corpus, base)
         run = live_run(
             corpus,
-            needs=(bases, [], [judge], ["helpfulness"]),
+            needs=(bases, conditions, [judge], ["helpfulness"]),
+            rated_only=True,
             study=study,
             prices=prices,
             budget=budget,
@@ -200,3 +160,22 @@ def verify(
             f"{len(verified.disagreements)} disagree with the rule, {len(verified.failures)} calls failed"
         )
         sys.exit(1 if verified.failures else 0)
+
+
+def _held(corpus: Path, base: str, condition: str = "") -> tuple[list[str], list[str]]:
+    """Return the bases and conditions that are named, or else all that a corpus holds.
+
+    Raises
+    ------
+    ConfigurationProblem
+        A condition of which the corpus holds nothing.
+    """
+    from pytest_tutoreval.errors import ConfigurationProblem
+    from pytest_tutoreval.store import open_corpus
+
+    manifest, conditions = open_corpus(corpus).manifest, split_names(condition)
+    if unknown := [name for name in conditions if name not in manifest.conditions]:
+        raise ConfigurationProblem(
+            f"--condition: unknown {', '.join(unknown)} (the corpus holds: {', '.join(manifest.conditions)})"
+        )
+    return split_names(base) or list(manifest.bases), conditions or list(manifest.conditions)

@@ -3,6 +3,8 @@
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +21,9 @@ from pytest_tutoreval.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from pytest_tutoreval.planning import Simulation, StudyPlan, StudySize
+    from pytest_tutoreval.frozen import OpenedStudy
+    from pytest_tutoreval.measures import CorpusMeasures
+    from pytest_tutoreval.planning import PlannedSize, Pricing, Simulation, StudyPlan, StudySize
     from pytest_tutoreval.records.claim import Claim
 
 __all__ = ["plan_cost_of", "plan_power"]
@@ -28,7 +32,7 @@ __all__ = ["plan_cost_of", "plan_power"]
 def plan_cost_of(
     ctx: typer.Context,
     base: Annotated[str, typer.Option("--base", help="Bases, comma-separated")] = "",
-    condition: Annotated[str, typer.Option(help="Conditions, comma-separated")] = "cold,conv,ped",
+    condition: Annotated[str, typer.Option(help="Conditions, comma-separated (default: the study's)")] = "",
     judge: Annotated[str, typer.Option(help="Judges, comma-separated")] = "",
     rubric: Annotated[str, typer.Option(help="Rubrics, comma-separated (default: all)")] = "",
     replicates: Replicates = None,
@@ -46,7 +50,7 @@ def plan_cost_of(
 
         run = live_run(
             Path(),
-            needs=(split_names(base), split_names(condition), split_names(judge), split_names(rubric) or None),
+            needs=(split_names(base), split_names(condition) or None, split_names(judge), split_names(rubric) or None),
             study=study,
             prices=prices,
             budget=None,
@@ -95,18 +99,21 @@ def plan_power(
         Path | None,
         typer.Option("--register", dir_okay=False, help="Claim file to write the smallest n that does into"),
     ] = None,
+    gate: Annotated[bool, typer.Option("--gate", help="Plan the gate's guards instead of claims")] = False,
+    candidate: Annotated[
+        str, typer.Option(help="With --gate: base that plays the candidate (default: the same tutor once more)")
+    ] = "",
     study: StudyOption = None,
     prices: Prices = None,
 ) -> None:
     """Simulate how often a study of a given size would decide, from a pilot or from stated effects."""
     with failing_in_one_line():
-        from pytest_tutoreval.planning import Simulation, sizes_of
-        from pytest_tutoreval.reporting.power import plan_document, render_plan_text
+        from pytest_tutoreval.planning import Simulation, plan_document, sizes_of
+        from pytest_tutoreval.reporting.power import render_plan_text
 
-        plan = _plan(
+        asked = _Asked(
             bases=split_names(base),
             judges=split_names(judge),
-            claims=split_names(claim),
             corpus=corpus,
             effects=effect or [],
             sizes=sizes_of(
@@ -119,6 +126,7 @@ def plan_power(
             study=study,
             prices=prices,
         )
+        plan = asked.plan_gate(candidate) if gate else asked.plan_claims(split_names(claim))
         document = plan_document(plan)
         typer.echo(render_plan_text(document), nl=False)
         if to is not None:
@@ -134,72 +142,164 @@ def _numbers(text: str, option: str) -> list[int]:
     return sorted({int(word) for word in words})
 
 
-def _plan(
-    *,
-    bases: list[str],
-    judges: list[str],
-    claims: list[str],
-    corpus: Path | None,
-    effects: list[str],
-    sizes: "list[StudySize]",
-    simulation: "Simulation",
-    target: float,
-    study: Path | None,
-    prices: Path | None,
-) -> "StudyPlan":
-    from pytest_tutoreval.claims import bundled_claims, read_claims
-    from pytest_tutoreval.errors import ConfigurationProblem
-    from pytest_tutoreval.frozen import open_study
-    from pytest_tutoreval.planning import (
-        PilotSource,
-        Pricing,
-        Source,
-        StatedSource,
-        StudyPlan,
-        parse_effect,
-        plan_claims,
-    )
-    from pytest_tutoreval.providers.money import read_prices
-    from pytest_tutoreval.workbench import Workbench
+@dataclass(frozen=True)
+class _Asked:
+    """A plan as the command line asks for it: from a pilot corpus or from stated effects, at some sizes."""
 
-    opened = open_study(study)
-    known = {**bundled_claims(), **(read_claims(opened.claims) if opened.claims else {})}
-    if unknown := [name for name in claims if name not in known]:
-        raise ConfigurationProblem(f"--claim: unknown {', '.join(unknown)} (known: {', '.join(known)})")
-    stated = dict(map(parse_effect, effects))
-    if bool(stated) == (corpus is not None):
-        raise ConfigurationProblem("plan power needs --corpus PILOT or --effect measure=mean,sd, one of the two")
-    source: Source
-    if corpus is None:
-        source, simulated = StatedSource(stated, opened.instrument), False
-        known_bases, known_judges = [opened.instrument.study.primary_base], [opened.instrument.study.primary_judge]
-    else:
-        measures = Workbench(corpus, study_file=study).measures
-        manifest = measures.corpus.manifest
-        source, simulated = PilotSource(measures), manifest.provenance == "simulated"
-        known_bases, known_judges = list(manifest.bases), list(manifest.judges)
-    chosen = [known[name] for name in claims] or [
-        claim for claim in known.values() if corpus is not None or _carried(claim, known, stated)
-    ]
-    planned = plan_claims(
-        chosen,
-        known,
-        source,
-        bases=bases or known_bases,
-        judges=judges or known_judges,
-        sizes=sizes,
-        simulation=simulation,
-        pricing=Pricing(opened.instrument, {**read_prices(prices), **opened.file.prices}, opened.file),
-    )
-    return StudyPlan(
-        source=source.described(),
-        simulated_data=simulated,
-        sizes=planned,
-        wanted={claim.id: "supported" for claim in chosen},
-        target=target,
-        seed=simulation.seed,
-        simulations=simulation.studies,
-    )
+    bases: list[str]
+    judges: list[str]
+    corpus: Path | None
+    effects: list[str]
+    sizes: "list[StudySize]"
+    simulation: "Simulation"
+    target: float
+    study: Path | None
+    prices: Path | None
+
+    @cached_property
+    def opened(self) -> "OpenedStudy":
+        from pytest_tutoreval.frozen import open_study
+
+        return open_study(self.study)
+
+    @cached_property
+    def measures(self) -> "CorpusMeasures | None":
+        """The pilot's, None where effects are stated. Raises ConfigurationProblem unless exactly one is given."""
+        from pytest_tutoreval.errors import ConfigurationProblem
+        from pytest_tutoreval.workbench import Workbench
+
+        if bool(self.effects) == (self.corpus is not None):
+            raise ConfigurationProblem("plan power needs --corpus PILOT or --effect measure=mean,sd, one of the two")
+        return None if self.corpus is None else Workbench(self.corpus, study_file=self.study).measures
+
+    @property
+    def pricing(self) -> "Pricing":
+        from pytest_tutoreval.planning import Pricing
+        from pytest_tutoreval.providers.money import read_prices
+
+        file = self.opened.file
+        return Pricing(self.opened.instrument, {**read_prices(self.prices), **file.prices}, file)
+
+    def plan_claims(self, names: list[str]) -> "StudyPlan":
+        from pytest_tutoreval.claims import bundled_claims, read_claims
+        from pytest_tutoreval.errors import ConfigurationProblem
+        from pytest_tutoreval.planning import PilotSource, Source, StatedSource, parse_effect, plan_claims
+
+        known = {**bundled_claims(), **(read_claims(self.opened.claims) if self.opened.claims else {})}
+        if unknown := [name for name in names if name not in known]:
+            raise ConfigurationProblem(f"--claim: unknown {', '.join(unknown)} (known: {', '.join(known)})")
+        stated = dict(map(parse_effect, self.effects))
+        source: Source
+        if self.measures is None:
+            study = self.opened.instrument.study
+            source, bases, judges = (
+                StatedSource(stated, self.opened.instrument),
+                [study.primary_base],
+                [study.primary_judge],
+            )
+        else:
+            manifest = self.measures.corpus.manifest
+            source, bases, judges = PilotSource(self.measures), list(manifest.bases), list(manifest.judges)
+        chosen = [known[name] for name in names] or [
+            claim for claim in known.values() if self.measures is not None or _carried(claim, known, stated)
+        ]
+        planned = plan_claims(
+            chosen,
+            known,
+            source,
+            bases=self.bases or bases,
+            judges=self.judges or judges,
+            sizes=self.sizes,
+            simulation=self.simulation,
+            pricing=self.pricing,
+        )
+        return self._plan(source.described(), planned, {claim.id: "supported" for claim in chosen})
+
+    def plan_gate(self, candidate: str) -> "StudyPlan":
+        from pytest_tutoreval.errors import ConfigurationProblem
+        from pytest_tutoreval.gating import DEFAULT_GUARDS, GUARDED_MEASURES
+        from pytest_tutoreval.planning import (
+            PilotSource,
+            PilotTutor,
+            family_note,
+            parse_effect,
+            plan_gate,
+            plan_stated_gate,
+        )
+        from pytest_tutoreval.records.session import UNTUTORED
+
+        file, study = self.opened.file, self.opened.instrument.study
+        guards = file.guards or DEFAULT_GUARDS
+        conditions = tuple(name for name in study.protocol.condition_order if name != UNTUTORED)
+        if self.measures is None:
+            stated = dict(parse_effect(text, GUARDED_MEASURES) for text in self.effects)
+            judges = max(1, len(self.judges))
+            n_guards = sum(
+                len(guard.conditions or conditions) * (judges if GUARDED_MEASURES[guard.measure].judged else 1)
+                for guard in guards
+            )
+            planned = plan_stated_gate(
+                stated,
+                instrument=self.opened.instrument,
+                guards=guards,
+                settings=file.gate,
+                n_guards=n_guards,
+                sizes=self.sizes,
+                simulation=self.simulation,
+            )
+            beyond = {
+                guard.measure: (effect.mean if guard.worse == "higher" else -effect.mean) >= guard.margin
+                for guard in guards
+                if (effect := stated.get(guard.measure)) is not None
+            }
+            words = "; ".join(f"{name}: mean {effect.mean:g}, sd {effect.sd:g}" for name, effect in stated.items())
+            wanted = {name: "regressed" if is_beyond else "held" for name, is_beyond in beyond.items()}
+            source = f"stated differences, candidate - baseline ({words})"
+            return self._plan(source, planned, wanted, family_note(n_guards, file.gate))
+        manifest = self.measures.corpus.manifest
+        bases = self.bases or list(manifest.bases)
+        unknown = [name for name in (*bases, candidate or bases[0]) if name not in manifest.bases]
+        if unknown or len(bases) != 1:
+            raise ConfigurationProblem(
+                f"--gate plans one base against itself or a --candidate; name one with --base (the pilot holds "
+                f"{', '.join(manifest.bases)})"
+            )
+        held = tuple(name for name in conditions if name in manifest.conditions)
+        judged = tuple(self.judges or manifest.judges)
+        baseline, changed = (
+            PilotTutor(self.measures, base, held, judged) for base in (bases[0], candidate or bases[0])
+        )
+        planned = plan_gate(
+            baseline,
+            changed,
+            guards=file.guards,
+            settings=file.gate,
+            sizes=self.sizes,
+            simulation=self.simulation,
+            pricing=self.pricing,
+        )
+        against = f"{changed.base} against {baseline.base}" if candidate else f"{baseline.base} against itself"
+        outcome = "regressed" if candidate else "held"
+        named = dict.fromkeys((power.what for power in planned[0].powers), outcome)
+        note = family_note(len(planned[0].powers) - 1, file.gate)
+        return self._plan(f"{PilotSource(self.measures).described()}: {against}", planned, named, note)
+
+    def _plan(
+        self, source: str, sizes: "tuple[PlannedSize, ...]", wanted: Mapping[str, str], *notes: str
+    ) -> "StudyPlan":
+        from pytest_tutoreval.planning import StudyPlan
+
+        provenance = None if self.measures is None else self.measures.corpus.manifest.provenance
+        return StudyPlan(
+            source=source,
+            simulated_data=provenance == "simulated",
+            sizes=sizes,
+            wanted=wanted,
+            target=self.target,
+            seed=self.simulation.seed,
+            simulations=self.simulation.studies,
+            notes=notes,
+        )
 
 
 def _carried(claim: "Claim", known: "Mapping[str, Claim]", stated: Mapping[str, object]) -> bool:

@@ -1,4 +1,4 @@
-"""Commands that write what a corpus says: tables, figures, the replication report."""
+"""Commands that write what a corpus or a run says: tables, figures, the replication report, frames, the summary."""
 
 import sys
 from pathlib import Path
@@ -10,11 +10,15 @@ from pytest_tutoreval.cli.arguments import StudyOption, failing_in_one_line
 
 if TYPE_CHECKING:
     from pytest_tutoreval.analyses.replication_evidence import Evidence
+    from pytest_tutoreval.measures import CorpusMeasures
+    from pytest_tutoreval.reporting.frames import Frame
 
-__all__ = ["report_figures", "report_replication", "report_tables"]
+__all__ = ["report_figures", "report_frames", "report_markdown", "report_replication", "report_tables"]
 
 Held = Annotated[Path, typer.Option("--corpus", exists=True, file_okay=False, help="Corpus to report on")]
 Into = Annotated[Path, typer.Option("--to", file_okay=False, help="Folder the files are written to")]
+
+_FROM = typer.Option("--from", exists=True, dir_okay=False, help="The verdicts.json of a run")
 
 
 def report_tables(corpus: Held, to: Into, study: StudyOption = None) -> None:
@@ -100,3 +104,65 @@ def _evidence(corpus: Path, study: Path | None) -> "Evidence":
                 except NotEvaluable as exc:
                     undecided.append(NotEvaluated(claim=claim.id, base=base, judge=judge, reason=str(exc)))
     return Evidence(bench.measures, decided, undecided, marker_rate_gate=GateSettings().marker_rate)
+
+
+def report_markdown(
+    source: Annotated[Path, _FROM],
+    to: Annotated[Path | None, typer.Option("--to", dir_okay=False, help="File (default: the terminal)")] = None,
+) -> None:
+    """Write a run's summary again as GitHub-flavoured Markdown, in UTF-8, without running anything."""
+    with failing_in_one_line():
+        from pytest_tutoreval.reporting.markdown import render_summary
+        from pytest_tutoreval.reporting.model import read_document
+
+        data = render_summary(read_document(source).model_dump(mode="json")).encode("utf-8")
+        if to is None:
+            typer.echo(data, nl=False)
+        else:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(data)
+            typer.echo(f"{to}: {len(data)} bytes")
+
+
+def report_frames(
+    corpus: Held,
+    to: Into,
+    source: Annotated[Path | None, _FROM] = None,
+    form: Annotated[str, typer.Option("--format", help="csv, or parquet with the extra `frames`")] = "csv",
+    study: StudyOption = None,
+) -> None:
+    """Write a corpus as frames for notebooks: turns and sessions, and with --from the verdicts decided on it."""
+    with failing_in_one_line():
+        from pytest_tutoreval.reporting.frames import FORMATS, left_out, session_frame, turn_frame, write_frames
+        from pytest_tutoreval.reporting.plain import visible
+        from pytest_tutoreval.workbench import Workbench
+
+        known = next((name for name in FORMATS if name == form), None)
+        if known is None:
+            raise typer.BadParameter(f"--format {form}; one of {', '.join(FORMATS)}")
+        measures = Workbench(corpus, study_file=study).measures
+        frames = [turn_frame(measures), session_frame(measures)]
+        if source is not None:
+            frames.append(_verdicts_on(measures, source))
+        written = write_frames(frames, to, known)
+        for line in left_out(measures):
+            typer.echo(visible(f"left out: {line}"), err=True)
+        rows = ", ".join(f"{path.name} ({len(frame.rows)} rows)" for path, frame in zip(written, frames, strict=True))
+        simulated = "SIMULATED DATA: " if measures.corpus.manifest.provenance == "simulated" else ""
+        typer.echo(f"{to}: {simulated}{rows}")
+
+
+def _verdicts_on(measures: "CorpusMeasures", source: Path) -> "Frame":
+    """Return the verdicts of a run that was decided on this corpus and no other."""
+    from pytest_tutoreval.errors import BrokenDocument
+    from pytest_tutoreval.reporting.frames import verdict_frame
+    from pytest_tutoreval.reporting.model import read_document
+
+    document = read_document(source)
+    if document.corpus.sha256 != measures.corpus.sha256:
+        raise BrokenDocument(
+            source,
+            f"decided on corpus {document.corpus.name} {document.corpus.sha256[:12]}, this one is "
+            f"{measures.corpus.manifest.name} {measures.corpus.sha256[:12]}; run pytest on this corpus first",
+        )
+    return verdict_frame(document.model_dump(mode="json"))

@@ -1,8 +1,9 @@
 """Whether a student turn attempts a reasoning step, as released (definitions, section 7)."""
 
 import re
+from dataclasses import dataclass
 
-__all__ = ["ATTEMPT_PATTERNS", "attempt_patterns", "attempts_step"]
+__all__ = ["ATTEMPT_PATTERNS", "AttemptSpan", "attempt_patterns", "attempt_spans", "attempts_step"]
 
 _NUMBER = r"\d+(?:\.\d+)?"
 
@@ -29,3 +30,22 @@ def attempts_step(text: str) -> bool:
 def attempt_patterns(text: str) -> tuple[str, ...]:
     """Return the names of the patterns that fired, in their frozen order."""
     return tuple(name for name, pattern in ATTEMPT_PATTERNS.items() if pattern.search(text))
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSpan:
+    """Where one of the four patterns matched; `start` and `end` index the raw turn, in code points."""
+
+    pattern: str
+    start: int
+    end: int
+
+
+def attempt_spans(text: str) -> list[AttemptSpan]:
+    """Return every match of every pattern, in text order; there is one exactly where `attempts_step` says so."""
+    spans = [
+        AttemptSpan(name, match.start(), match.end())
+        for name, pattern in ATTEMPT_PATTERNS.items()
+        for match in pattern.finditer(text)
+    ]
+    return sorted(spans, key=lambda span: (span.start, -span.end))

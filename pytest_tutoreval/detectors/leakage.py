@@ -1,12 +1,17 @@
 """Answer leakage: whether a tutor turn states a declared form of the answer, as released (definitions, section 6)."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
-__all__ = ["DeclaredForms", "Hit", "normalise"]
+__all__ = ["DeclaredForms", "Hit", "Span", "normalise"]
 
 _FOREIGN = re.compile(r"[^0-9a-z\s.+\-/=]")
+
+# What `normalise` keeps: the words it joins by one space are exactly the runs of these in the lowered text.
+_WORD = re.compile(r"[0-9a-z.+\-/=]+")
 
 
 def normalise(text: str) -> str:
@@ -21,6 +26,35 @@ class Hit:
     form: str
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A declared form found in a turn; `start` and `end` index the turn as it was written, in code points."""
+
+    form: str
+    start: int
+    end: int
+
+
+class _Alignment:
+    """Where each character of the normalised text stands in the text it was made from."""
+
+    def __init__(self, text: str) -> None:
+        lowered = text.lower()
+        words = list(_WORD.finditer(lowered))
+        self.normalised = " ".join(word[0] for word in words)
+        self._lowered = [word.start() for word in words]
+        self._starts = [0, *accumulate(len(word[0]) + 1 for word in words)]
+        # Lower case is written one character for one, but for a dotted capital I, which becomes two.
+        expands = len(lowered) != len(text)
+        self._raw = [at for at, character in enumerate(text) for _ in character.lower()] if expands else None
+
+    def raw(self, position: int) -> int:
+        """Return where the character at `position` of the normalised text (none of its spaces) stands in the text."""
+        word = bisect_right(self._starts, position) - 1
+        lowered = self._lowered[word] + position - self._starts[word]
+        return lowered if self._raw is None else self._raw[lowered]
 
 
 class DeclaredForms:
@@ -48,3 +82,14 @@ class DeclaredForms:
         found = [match for pattern in self._each for match in pattern.finditer(normalised)]
         hits = [Hit(match[0], match.start(), match.end()) for match in found]
         return sorted(hits, key=lambda hit: (hit.start, -hit.end))
+
+    def spans(self, text: str) -> list[Span]:
+        """Return every hit where it stands in the raw turn, in text order; a form neither begins nor ends in a space.
+
+        Between its first and its last character a span may hold what normalising folds away: `add, **twelve**`.
+        """
+        hits = self.hits(text)
+        if not hits:
+            return []
+        alignment = _Alignment(text)
+        return [Span(hit.form, alignment.raw(hit.start), alignment.raw(hit.end - 1) + 1) for hit in hits]

@@ -16,15 +16,17 @@ __all__ = ["answers_apart", "answers_not_in_statements", "check_constraints", "p
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def check_constraints(problems: Sequence[Problem], phase_counts: Mapping[Phase, int]) -> None:
-    """Raise ConstraintViolated with every violation found."""
+def check_constraints(
+    problems: Sequence[Problem], phase_counts: Mapping[Phase, int], *, where: str = "problems.csv"
+) -> None:
+    """Raise ConstraintViolated with every violation found. `where` is what the message names as their source."""
     violations = [
         *answers_apart(problems),
         *answers_not_in_statements(problems),
         *phases_and_parents(problems, phase_counts),
     ]
     if violations:
-        raise ConstraintViolated("problems.csv: " + "; ".join(violations))
+        raise ConstraintViolated(f"{where}: {'; '.join(violations)}")
 
 
 def answers_apart(problems: Sequence[Problem]) -> list[str]:

@@ -3,7 +3,7 @@
 import csv
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from pytest_tutoreval.records.problem import Problem
 from pytest_tutoreval.records.study import Study
 from pytest_tutoreval.resources import data_folder
 
-__all__ = ["Instrument", "RouterRules", "load_instrument", "read_instrument"]
+__all__ = ["Instrument", "OwnPolicy", "RouterRules", "load_instrument", "read_instrument"]
 
 
 class RouterRules(Record):
@@ -31,12 +31,29 @@ class RouterRules(Record):
 
 
 @dataclass(frozen=True)
+class OwnPolicy:
+    """A condition of the user's own, read; `sha256` is stamped into its sessions, so that two texts are never mixed.
+
+    `prompt` is the text as it is sent. `callable` is `module:function`, looked for in `folder` first. Where both are
+    None the base gets the statement and the dialogue alone.
+    """
+
+    id: str
+    sha256: str
+    folder: Path
+    prompt: str | None = None
+    callable: str | None = None
+
+
+@dataclass(frozen=True)
 class Instrument:
     """Everything that was frozen before the data.
 
     `prompts`, `rubrics` and `wording` map a file's stem to its text without the final line end: a text is sent
-    that way. `wording` is ours, declared in the register; `prompts` and `rubrics` are the study's. `amendments` are
-    a user's recorded departures, stamped into every session.
+    that way. `wording` is ours, declared in the register; `prompts` and `rubrics` are the study's.
+
+    A user's study adds the rest: `core_sha256` is the frozen core's digest where `sha256` is an extension's,
+    `amendments` are recorded departures, stamped into every session, and `declared` is what else reports have to say.
     """
 
     folder: Path
@@ -48,6 +65,9 @@ class Instrument:
     wording: Mapping[str, str]
     router: RouterRules
     amendments: tuple[str, ...] = ()
+    own_policies: Mapping[str, OwnPolicy] = field(default_factory=dict)
+    core_sha256: str | None = None
+    declared: tuple[str, ...] = ()
 
     @cached_property
     def problem(self) -> Mapping[str, Problem]:
@@ -58,6 +78,11 @@ class Instrument:
     def training(self) -> tuple[Problem, ...]:
         """The tutored problems, in session order."""
         return tuple(problem for problem in self.problems if problem.phase == "training")
+
+    def policy_sha256(self, condition: str) -> str | None:
+        """Return the digest that a condition's sessions carry: an own policy's, None for a registered condition."""
+        own = self.own_policies.get(condition)
+        return own.sha256 if own else None
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pytest_tutoreval.errors import TamperedInstrument
 
-__all__ = ["MANIFEST", "instrument_digest", "text_digest", "verify_files", "write_manifest"]
+__all__ = ["MANIFEST", "file_sha256", "instrument_digest", "text_digest", "verify_files", "write_manifest"]
 
 MANIFEST = "MANIFEST.sha256"
 
@@ -14,10 +14,11 @@ _WAY_OUT = "Restore the file, or register the change as a dated amendment under 
 
 def _digests(folder: Path) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
-    return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
+    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's bytes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -33,7 +34,7 @@ def instrument_digest(folder: Path) -> str:
     path = folder / MANIFEST
     if not path.is_file():
         raise TamperedInstrument(f"{path}: the manifest is missing. {_WAY_OUT}", path=path, expected=None, found=None)
-    return _sha256(path)
+    return file_sha256(path)
 
 
 def text_digest(text: str) -> str:

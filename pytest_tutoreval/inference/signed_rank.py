@@ -18,12 +18,14 @@ class SignedRank:
     statistic : min(W+, W-), the smaller sum of midranks; 0 when nothing was ranked
     p_value : exact two-sided permutation p, given the ties observed
     n_used, n_zero : differences ranked, and zero differences left out
+    side : the sign of W+ - W-: 1 where positive differences have the larger sum of midranks, -1 where negative ones do
     """
 
     statistic: float
     p_value: float
     n_used: int
     n_zero: int
+    side: int
 
 
 def signed_rank(differences: npt.ArrayLike) -> SignedRank:
@@ -54,13 +56,20 @@ def signed_rank(differences: npt.ArrayLike) -> SignedRank:
     used = raw[raw != 0.0]
     n_zero = int(raw.size - used.size)
     if used.size == 0:
-        return SignedRank(statistic=0.0, p_value=1.0, n_used=0, n_zero=n_zero)
+        return SignedRank(statistic=0.0, p_value=1.0, n_used=0, n_zero=n_zero, side=0)
     doubled = _doubled_midranks(np.abs(used))
     positive = int(doubled[used > 0.0].sum())
-    smaller = min(positive, int(doubled.sum()) - positive)
+    negative = int(doubled.sum()) - positive
+    smaller = min(positive, negative)
     # W+ is symmetric about half the rank sum, so the two tails are equal.
     p_value = min(1.0, 2.0 * _lower_tail(doubled, smaller))
-    return SignedRank(statistic=smaller / 2, p_value=p_value, n_used=int(used.size), n_zero=n_zero)
+    return SignedRank(
+        statistic=smaller / 2,
+        p_value=p_value,
+        n_used=int(used.size),
+        n_zero=n_zero,
+        side=(positive > negative) - (positive < negative),
+    )
 
 
 def attainable_floor(n: int) -> float:

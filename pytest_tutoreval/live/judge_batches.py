@@ -123,7 +123,8 @@ class JudgeBatches:
                 )
             cells = dict.fromkeys((item.base, item.rubric, item.key) for item in record.items.values())
             for base, rubric, key in cells:
-                for job in self._jobs(Needs(ratings=((base, self.judge, rubric),)), [key]):
+                needs = Needs.crossed(bases=[base], conditions=[key.condition], judges=[self.judge], rubrics=[rubric])
+                for job in self._jobs(needs, [key]):
                     await self._look_at(job)
             for item in record.items.values():
                 if (due := self._due(item)) is not None:
@@ -172,13 +173,10 @@ class JudgeBatches:
     async def look_for_missing(self) -> None:
         """Read every file the run needs of this judge."""
         corpus = open_corpus(self.run.folder, instrument=self.run.instrument.sha256)
-        ratings = tuple(rating for rating in self.run.needs.ratings if rating[1] == self.judge)
-        for base in dict.fromkeys(base for base, *_ in ratings):
-            keys = [key for name in corpus.manifest.conditions for key in corpus.session_keys(base, name)]
-            for job in self._jobs(Needs(ratings=ratings), keys):
-                self._refuse_if_stopped()
-                path = await self._look_at(job)
-                self.needed.add(path)
+        needs = self.run.needs.of_judge(self.judge)
+        for job in self._jobs(needs, needs.rated_keys(corpus)):
+            self._refuse_if_stopped()
+            self.needed.add(await self._look_at(job))
         self.progress.ratings_due += sum(bool(self.states[path].due) for path in self.needed & self.states.keys())
 
     def due(self) -> list[DueRating]:

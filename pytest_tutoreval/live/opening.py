@@ -3,10 +3,11 @@
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_tutoreval.live.jobs import PRODUCER, routes_of
+from pytest_tutoreval.live.jobs import PRODUCER, routes_of, run_provenance, scripted_parts
 from pytest_tutoreval.live.ledger import Ledger
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.live.settings import LiveRun
@@ -19,6 +20,8 @@ from pytest_tutoreval.records.study_file import Price, RouteSettings
 from pytest_tutoreval.store import declare_corpus, open_corpus
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     import httpx
 
 __all__ = ["open_desk"]
@@ -62,12 +65,17 @@ class _RouteOpener:
     """
 
     def __init__(self, run: LiveRun, opened: AsyncExitStack) -> None:
-        from pytest_tutoreval.providers.transport import open_http, tls_context
-
         self._run, self._opened = run, opened
-        self._open_http = partial(open_http, verify=tls_context())
-        self._shared: dict[str, tuple[Gate, httpx.AsyncClient]] = {}
+        self._gates: dict[str, Gate] = {}
+        self._connections: dict[str, httpx.AsyncClient] = {}
         self._clients: dict[Route, Answerer] = {}
+
+    @cached_property
+    def _tls(self) -> "SSLContext":
+        """Made for the first route that needs it: a run that answers itself opens no connection."""
+        from pytest_tutoreval.providers.transport import tls_context
+
+        return tls_context()
 
     def __call__(self, route: Route) -> Answerer:
         client = self._clients.get(route)
@@ -77,28 +85,41 @@ class _RouteOpener:
 
     def _open(self, route: Route) -> Answerer:
         from pytest_tutoreval.providers.client import RetryPolicy
-        from pytest_tutoreval.providers.routes import open_client
+        from pytest_tutoreval.providers.routes import IN_PROCESS, Surroundings, open_client, open_in_process
 
         settings = self._run.study_file.route_settings(route.provider, route.model)
         name = f"{route.provider}/{route.model}"
-        if name not in self._shared:
-            http = self._open_http(max_connections=settings.concurrency)
-            self._opened.push_async_callback(http.aclose)
-            self._shared[name] = Gate(_limits(settings)), http
-        gate, http = self._shared[name]
-        retries = self._run.max_retries
+        gate = self._gates.setdefault(name, Gate(_limits(settings)))
         policy = RetryPolicy(timeout=settings.timeout)
-        if retries is not None:
-            policy = RetryPolicy(timeout=settings.timeout, max_retries=retries)
+        if self._run.max_retries is not None:
+            policy = replace(policy, max_retries=self._run.max_retries)
+        if route.provider in IN_PROCESS:
+            return open_in_process(
+                route,
+                Surroundings(self._run.instrument, self._run.study_folder),
+                limits=gate,
+                retries=policy,
+                key_variable=settings.key_variable,
+                environ=self._run.environ,
+            )
         return open_client(
             route,
-            http=http,
+            http=self._connected(name, settings),
             limits=gate,
             retries=policy,
             base_url=settings.base_url,
             key_variable=settings.key_variable,
             environ=self._run.environ,
         )
+
+    def _connected(self, name: str, settings: RouteSettings) -> "httpx.AsyncClient":
+        from pytest_tutoreval.providers.transport import open_http
+
+        if name not in self._connections:
+            http = open_http(max_connections=settings.concurrency, verify=self._tls)
+            self._opened.push_async_callback(http.aclose)
+            self._connections[name] = http
+        return self._connections[name]
 
 
 def _limits(settings: RouteSettings) -> RouteLimits:
@@ -113,10 +134,11 @@ def _manifest(run: LiveRun) -> CorpusManifest:
     """Return what the corpus will hold. Judges may be added to any corpus: what is rated stays what it was."""
     if not run.needs.cells:
         there = open_corpus(run.folder, instrument=run.instrument.sha256).manifest
-        return there.model_copy(update={"judges": run.needs.judges})
+        run_provenance(run.instrument, run.needs, there=there.provenance)
+        return there.model_copy(update={"judges": run.needs.judges, "notes": _notes(run)})
     return CorpusManifest(
         name=run.folder.resolve().name,
-        provenance="recorded",
+        provenance=run_provenance(run.instrument, run.needs),
         content="sessions",
         instrument=run.instrument.sha256,
         study=run.instrument.study.name,
@@ -124,5 +146,10 @@ def _manifest(run: LiveRun) -> CorpusManifest:
         bases=run.needs.bases,
         conditions=run.needs.conditions,
         judges=run.needs.judges,
-        notes=run.instrument.amendments,
+        notes=run.instrument.amendments + _notes(run),
     )
+
+
+def _notes(run: LiveRun) -> tuple[str, ...]:
+    parts = scripted_parts(run.instrument, run.needs)
+    return (f"simulated: a script plays {', '.join(parts)}",) if parts else ()

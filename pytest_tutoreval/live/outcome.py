@@ -50,6 +50,8 @@ class LiveOutcome:
                 f"  {name}: {spending.calls} calls, {spending.failed_attempts} failed attempts, "
                 f"{spending.input_tokens} + {spending.output_tokens} tokens, {cost}"
             )
+            if spending.estimated_calls:
+                lines.append(f"    no tokens reported for {spending.estimated_calls} calls: estimated from their texts")
         return lines
 
     def counts(self) -> dict[str, object]:

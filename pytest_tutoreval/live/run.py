@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from pytest_tutoreval.collecting.engine import Collected, collect_sessions
 from pytest_tutoreval.collecting.preflight import Preflight, run_preflight
@@ -17,8 +17,7 @@ from pytest_tutoreval.live.pending import refuse_while_on_its_way
 from pytest_tutoreval.live.progress import Progress
 from pytest_tutoreval.live.settings import LiveRun
 from pytest_tutoreval.providers.desk import Desk, Stopped
-from pytest_tutoreval.records.session import SessionKey
-from pytest_tutoreval.store import Corpus, keep_reasons, open_corpus, seal_files, session_path
+from pytest_tutoreval.store import keep_reasons, open_corpus, seal_files, session_path
 
 __all__ = ["run_gates", "run_live", "run_verification"]
 
@@ -117,7 +116,7 @@ async def _verify(run: LiveRun, judge: str, progress: Progress, said: Callable[[
             with stopping_gracefully(desk.stop, said=said):
                 return await verify_sessions(
                     run.instrument,
-                    _rated_keys(run, corpus),
+                    run.needs.rated_keys(corpus),
                     corpus.session,
                     run.folder,
                     judge,
@@ -162,7 +161,7 @@ async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutc
     if not run.pay_for_pending:
         refuse_while_on_its_way(run.folder, run.needs.judges)
     corpus = open_corpus(run.folder, instrument=run.instrument.sha256)
-    keys = [key for key in _rated_keys(run, corpus) if key not in outcome.collection.unfinished]
+    keys = [key for key in run.needs.rated_keys(corpus) if key not in outcome.collection.unfinished]
     progress.ratings_due = sum(1 for _ in rating_jobs(run.instrument, corpus, run.needs, keys))
     rated: list[str] = []
 
@@ -184,10 +183,3 @@ async def _judge(run: LiveRun, desk: Desk, progress: Progress, outcome: LiveOutc
         )
     finally:
         seal_files(run.folder, rated, found=outcome.judging.complete)
-
-
-def _rated_keys(run: LiveRun, corpus: Corpus) -> Iterator[SessionKey]:
-    """Yield the sessions to rate: all that the corpus holds of a base, whether this run collected them or not."""
-    for base in dict.fromkeys(base for base, *_ in run.needs.ratings):
-        for condition in corpus.manifest.conditions:
-            yield from corpus.session_keys(base, condition)

@@ -22,13 +22,15 @@ class LiveRun:
 
     `budget` is in dollars over all routes, None for no cap. `max_retries` None leaves the default. `at_once` bounds the
     sessions that are open together. `answerer` replaces the network, as a replay does. `pay_for_pending` rates anew
-    what is on its way in a batch.
+    what is on its way in a batch. `study_folder` is the study file's: a tutor in Python is looked for there first.
+    `replicates` are those of cells whose needs leave the number to the run, None for those the study registers.
     """
 
     instrument: Instrument
     folder: Path
     needs: Needs
     study_file: StudyFile = field(default_factory=StudyFile)
+    study_folder: Path = Path()
     prices: Mapping[str, Price] = field(default_factory=dict)
     budget: float | None = None
     max_retries: int | None = None

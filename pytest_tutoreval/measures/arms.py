@@ -7,7 +7,18 @@ from pytest_tutoreval.measures.conditions import ARMS
 from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
 from pytest_tutoreval.records.session import SessionKey
 
-__all__ = ["ARMS", "complete_arms", "complete_cells", "complete_scores"]
+__all__ = [
+    "ARMS",
+    "CellKey",
+    "complete_arms",
+    "complete_cells",
+    "complete_cells_at",
+    "complete_scores",
+    "complete_scores_at",
+]
+
+# Base and condition.
+CellKey = tuple[str, str]
 
 _SHOWN = 3
 
@@ -18,7 +29,13 @@ def complete_arms(measures: CorpusMeasures, base: str) -> dict[str, Cell]:
 
 
 def complete_cells(measures: CorpusMeasures, base: str, conditions: Sequence[str]) -> dict[str, Cell]:
-    """Return the cells of some conditions of a base with every registered replicate in each.
+    """Return the cells of some conditions of a base as `complete_cells_at` does."""
+    cells = complete_cells_at(measures, [(base, condition) for condition in conditions])
+    return {condition: cell for (_, condition), cell in cells.items()}
+
+
+def complete_cells_at(measures: CorpusMeasures, keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
+    """Return some cells with every registered replicate in each.
 
     Raises
     ------
@@ -26,14 +43,14 @@ def complete_cells(measures: CorpusMeasures, base: str, conditions: Sequence[str
         A cell without sessions, a missing, broken or unregistered replicate; the message lists them.
     """
     registered = list(measures.instrument.study.registered_replicates())
-    cells: dict[str, Cell] = {}
+    cells: dict[CellKey, Cell] = {}
     problems: list[str] = []
-    for arm in conditions:
+    for base, arm in keys:
         try:
             cell = measures.cell(base, arm)
         except CorpusError as exc:
             raise NotEvaluable(str(exc)) from exc
-        cells[arm] = cell
+        cells[base, arm] = cell
         if not cell.sessions and not cell.broken:
             problems.append(f"no sessions in cell {base}/{arm}")
             continue
@@ -53,17 +70,25 @@ def complete_cells(measures: CorpusMeasures, base: str, conditions: Sequence[str
 def complete_scores(
     measures: CorpusMeasures, base: str, judge: str, rubric: str, conditions: Sequence[str] = ARMS
 ) -> dict[str, CellScores]:
-    """Return a judge's scores of both arms, or of other conditions, every in-window turn rated as registered.
+    """Return a judge's scores of both arms, or of other conditions of a base, as `complete_scores_at` does."""
+    scores = complete_scores_at(measures, [(base, condition) for condition in conditions], judge, rubric)
+    return {condition: found for (_, condition), found in scores.items()}
+
+
+def complete_scores_at(
+    measures: CorpusMeasures, keys: Iterable[CellKey], judge: str, rubric: str
+) -> dict[CellKey, CellScores]:
+    """Return a judge's scores of some cells, every in-window turn rated as registered.
 
     Raises
     ------
     NotEvaluable
         Ratings are missing, incomplete, or belong to another dialogue.
     """
-    scores = {arm: measures.scores(base, arm, judge, rubric) for arm in conditions}
-    missing = [reason for arm in conditions for reason in scores[arm].missing]
+    scores = {(base, arm): measures.scores(base, arm, judge, rubric) for base, arm in keys}
+    missing = [reason for found in scores.values() for reason in found.missing]
     if missing:
-        words = [word for arm in conditions for word in _last_words_of_judge(measures, base, arm, judge, rubric)]
+        words = [word for base, arm in scores for word in _last_words_of_judge(measures, base, arm, judge, rubric)]
         raise NotEvaluable(_listed([*dict.fromkeys(words), *missing]))
     return scores
 

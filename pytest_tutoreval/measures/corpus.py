@@ -137,6 +137,13 @@ class CorpusMeasures:
             raise CorpusError(
                 f"session {key}: seed {session.header.seed}, registered {self.instrument.study.seed(key.replicate)}"
             )
+        own = self.instrument.policy_sha256(key.condition)
+        if own is not None and session.header.policy != own:
+            raise CorpusError(
+                f"session {key}: collected under another text of policy {key.condition} "
+                f"({(session.header.policy or 'none')[:12]}, the study file's is {own[:12]}); restore that text, or "
+                "collect its sessions anew"
+            )
         return self._measurer.measure(session, windowed=windowed)
 
     def _scores_from_ratings(self, cell: Cell, judge: str, rubric: str) -> CellScores:

@@ -1,10 +1,10 @@
 """The rows of a turn-level model (definitions, section 10)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_tutoreval.errors import NotEvaluable
-from pytest_tutoreval.measures.arms import ARMS, complete_arms, complete_scores
+from pytest_tutoreval.measures.arms import ARMS, complete_cells, complete_scores
 from pytest_tutoreval.measures.corpus import CorpusMeasures
 from pytest_tutoreval.measures.registry import TURN_OUTCOMES
 from pytest_tutoreval.records.measured import TurnRow, TurnScore
@@ -29,24 +29,27 @@ class ModelFrame:
     notes: tuple[str, ...]
 
 
-def model_frame(outcome: str, measures: CorpusMeasures, base: str, judge: str | None) -> ModelFrame:
-    """Return the rows of a turn-level model; `policy` is 1 for ped.
+def model_frame(
+    outcome: str, measures: CorpusMeasures, base: str, judge: str | None, *, arms: Sequence[str] = ARMS
+) -> ModelFrame:
+    """Return the rows of a turn-level model over two conditions of a base; `policy` is 1 for the second, ped.
 
     Raises
     ------
     NotEvaluable
     """
-    cells = complete_arms(measures, base)
-    rows = [turn for arm in ARMS for turns in cells[arm].turns.values() for turn in turns]
+    cells = complete_cells(measures, base, arms)
+    rows = [turn for arm in arms for turns in cells[arm].turns.values() for turn in turns]
     if not TURN_OUTCOMES[outcome]:
-        return turn_frame(outcome, rows)
+        return turn_frame(outcome, rows, arms=arms)
     if judge is None:
         raise NotEvaluable(f"{outcome} needs a judge, and the corpus holds no ratings; run a judge over it first")
-    scores = complete_scores(measures, base, judge, outcome)
+    scores = complete_scores(measures, base, judge, outcome, arms)
     excluded = f"scores.csv {judge}/{outcome}/"
-    notes = [f"{arm}: {usability}" for arm in ARMS if (usability := scores[arm].usability())]
-    notes += [note for arm in ARMS for note in cells[arm].notes if note.startswith(excluded)]
-    return turn_frame(outcome, rows, {turn: score for arm in ARMS for turn, score in scores[arm].turns.items()}, notes)
+    notes = [f"{arm}: {usability}" for arm in arms if (usability := scores[arm].usability())]
+    notes += [note for arm in arms for note in cells[arm].notes if note.startswith(excluded)]
+    by_turn = {turn: score for arm in arms for turn, score in scores[arm].turns.items()}
+    return turn_frame(outcome, rows, by_turn, notes, arms=arms)
 
 
 def turn_frame(
@@ -54,6 +57,8 @@ def turn_frame(
     rows: Iterable[TurnRow],
     scores: Mapping[TurnId, TurnScore] | None = None,
     notes: Iterable[str] = (),
+    *,
+    arms: Sequence[str] = ARMS,
 ) -> ModelFrame:
     """Return the model rows of just these turns; a judged outcome is looked up in `scores`."""
     ordered = sorted(rows, key=lambda row: row.id)
@@ -66,7 +71,7 @@ def turn_frame(
     return ModelFrame(
         outcome=[value for _, value in kept],
         leakage=[float(row.leaky) for row, _ in kept],
-        policy=[float(row.id.condition == "ped") for row, _ in kept],
+        policy=[float(row.id.condition == arms[1]) for row, _ in kept],
         replicate=[f"r{row.id.replicate}" for row, _ in kept],
         problem=[row.id.problem for row, _ in kept],
         dropped=dropped,

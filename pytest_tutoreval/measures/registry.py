@@ -9,6 +9,7 @@ SESSION_MEASURES: Mapping[str, bool] = {
     "helpfulness": True,
     "independence": False,
     "leakage": False,
+    "next_turn_independence": False,
     "pedagogy": True,
 }
 

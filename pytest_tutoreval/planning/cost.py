@@ -143,23 +143,24 @@ def plan_cost(
     roles: list[RoleCost] = []
     session_seconds: list[float] = []
     for base in needs.bases:
-        tallies: dict[str, _Tally] = defaultdict(_Tally)
-        sessions: list[Session] = []
-        registered = [name for name in instrument.study.protocol.condition_order if name != UNTUTORED]
-        for condition in [name for of, name in needs.cells if of == base] or registered:
-            counted = tallies if (base, condition) in needs.cells else defaultdict(_Tally)
-            sessions.append(_one_session(instrument, base, condition, _PaddedCast(assumed, counted, times)))
-            if counted is tallies:
-                session_seconds += [len(sessions[-1].calls) * assumed.seconds] * times
+        collected = {name: _times(n, times) for (of, name), n in needs.cells.items() if of == base}
+        rated = {place[1:]: _times(n, times) for place, n in needs.ratings.items() if place[0] == base}
         routes = {"student": student_route(instrument), "tutor": base_route(instrument, base)}
+        tallies: dict[str, _Tally] = defaultdict(_Tally)
+        sessions: dict[str, Session] = {}
+        for condition in dict.fromkeys((*collected, *(name for name, *_ in rated))):
+            counted = tallies if condition in collected else defaultdict(_Tally)  # what is rated alone is there already
+            cast = _PaddedCast(assumed, counted, collected.get(condition, 0))
+            session = sessions[condition] = _one_session(instrument, base, condition, cast)
+            session_seconds += [len(session.calls) * assumed.seconds] * collected.get(condition, 0)
+        for (condition, judge, rubric), number in rated.items():
+            role = f"judge {judge}, {rubric}"
+            route, tally = routes.setdefault(role, judge_route(instrument, judge)), tallies[role]
+            for request, _ in rating_requests(instrument, sessions[condition], rubric, route):
+                tally.add(_prompt_tokens(request), assumed.reply_tokens["judge"], number)
         roles += [
             _role_cost(base, role, routes[role], tally, prices, study_file, assumed) for role, tally in tallies.items()
         ]
-        for of, judge, rubric in needs.ratings:
-            if of == base:
-                tally = _rating_tally(instrument, sessions, judge, rubric, assumed, times)
-                route = judge_route(instrument, judge)
-                roles.append(_role_cost(base, f"judge {judge}, {rubric}", route, tally, prices, study_file, assumed))
     hours = _wall_hours(roles, session_seconds, at_once)
     return CostPlan(tuple(roles), hours, assumed)
 
@@ -179,14 +180,8 @@ def _one_session(instrument: Instrument, base: str, condition: str, cast: _Padde
     return Session(header=header, calls=tuple(collect_calls(plan, cast)))
 
 
-def _rating_tally(
-    instrument: Instrument, sessions: Sequence[Session], judge: str, rubric: str, assumed: Assumptions, times: int
-) -> _Tally:
-    tally = _Tally()
-    for session in sessions:
-        for request, _ in rating_requests(instrument, session, rubric, judge_route(instrument, judge)):
-            tally.add(_prompt_tokens(request), assumed.reply_tokens["judge"], times)
-    return tally
+def _times(stated: int | None, times: int) -> int:
+    return times if stated is None else stated
 
 
 def _role_cost(

@@ -114,4 +114,4 @@ def claim_power(
 
 
 def _without_n(claim: Claim) -> Claim:
-    return claim.model_copy(update={"replicates": None})
+    return claim if claim.form == "joint" else claim.model_copy(update={"replicates": None})

@@ -7,6 +7,7 @@ own: whatever decides real data decides these.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from pytest_tutoreval.measures.corpus import Cell, CellScores
 from pytest_tutoreval.records.measured import SessionRow, TurnRow, TurnScore
 from pytest_tutoreval.records.rating import TurnId
 from pytest_tutoreval.records.session import SessionKey
+from pytest_tutoreval.store import Corpus
 
 __all__ = ["ResampledMeasures", "StudySize", "pilot_replicates", "sized"]
 
@@ -46,15 +48,25 @@ class ResampledMeasures(CorpusMeasures):
     stay as they were. Fewer problems than the pilot has are a random subset, the same for all sessions; for more, the
     pilot's are repeated as further ones. Fewer repetitions add the noise of the ratings left out, normal with the
     turn's own variance; more than the pilot's cannot take its noise away, so power is then understated.
+
+    A study drawn `beside` another asks the same problems as that one; its replicates are its own.
     """
 
     def __init__(
-        self, pilot: CorpusMeasures, replicates: Sequence[int], size: StudySize, rng: np.random.Generator
+        self,
+        pilot: CorpusMeasures,
+        replicates: Sequence[int],
+        size: StudySize,
+        rng: np.random.Generator,
+        *,
+        beside: "ResampledMeasures | None" = None,
     ) -> None:
-        super().__init__(pilot.corpus, sized(pilot.instrument, size))
+        drawn: list[int] = rng.choice(np.asarray(replicates), size=size.replicates).tolist()
+        known = [problem.id for problem in pilot.instrument.training]
+        problems = beside._problems if beside else _draw_problems(known, size.problems, rng)
+        super().__init__(_without_text(pilot.corpus), _asking(sized(pilot.instrument, size), problems))
         self._pilot, self._size, self._rng = pilot, size, rng
-        self._drawn: list[int] = rng.choice(np.asarray(replicates), size=size.replicates).tolist()
-        self._problems = _draw_problems([problem.id for problem in pilot.instrument.training], size.problems, rng)
+        self._drawn, self._problems = drawn, problems
 
     def cell(self, base: str, condition: str) -> Cell:
         """Return a cell of the simulated study.
@@ -163,6 +175,11 @@ _COUNTS = (
 )
 
 
+def _without_text(corpus: Corpus) -> Corpus:
+    """Return a corpus of the same kind with nothing on disk: a drawn session is no file's."""
+    return Corpus(Path("resampled pilot"), corpus.manifest.model_copy(update={"content": "tables"}))
+
+
 def pilot_replicates(pilot: CorpusMeasures, cells: Iterable[tuple[str, str]]) -> list[int]:
     """Return the replicates a pilot holds in all of these cells, (base, condition) each.
 
@@ -198,6 +215,15 @@ def sized(instrument: Instrument, size: StudySize) -> Instrument:
             }
         ),
     )
+
+
+def _asking(instrument: Instrument, problems: list[tuple[str, str]] | None) -> Instrument:
+    """Return the instrument with the tutored problems of a simulated study in place of the pilot's."""
+    if problems is None:
+        return instrument
+    tutored = (instrument.problem[source].model_copy(update={"id": name}) for source, name in problems)
+    others = (problem for problem in instrument.problems if problem.phase != "training")
+    return replace(instrument, problems=(*tutored, *others))
 
 
 def _draw_problems(known: Sequence[str], wanted: int | None, rng: np.random.Generator) -> list[tuple[str, str]] | None:

@@ -43,8 +43,13 @@ class StatedEffect:
         return sqrt(self.sd**2 + self.sd_problem**2 / problems + self.sd_rating**2 / (problems * repetitions))
 
 
-def parse_effect(text: str) -> tuple[str, StatedEffect]:
+# Session measures that can be stated; the share of next turns is made of turns, and those are not stated.
+STATED_MEASURES = tuple(measure for measure in SESSION_MEASURES if measure != "next_turn_independence")
+
+
+def parse_effect(text: str, known: Iterable[str] = STATED_MEASURES) -> tuple[str, StatedEffect]:
     """Return measure and effect from `measure=mean,sd[,sd_problem[,sd_rating]]`. Raises ConfigurationProblem."""
+    known = tuple(known)
     measure, equals, numbers = text.partition("=")
     try:
         values = [float(number) for number in numbers.split(",")]
@@ -54,9 +59,10 @@ def parse_effect(text: str) -> tuple[str, StatedEffect]:
         raise ConfigurationProblem(
             f"{text!r} states no effect; expected measure=mean,sd[,sd_problem[,sd_rating]], as in leakage=0.2,0.15"
         )
-    if measure not in SESSION_MEASURES or measure == "next_turn_independence":
-        known = ", ".join(sorted(set(SESSION_MEASURES) - {"next_turn_independence"}))
-        raise ConfigurationProblem(f"{text!r}: {measure!r} is no measure an effect can be stated for. Known: {known}.")
+    if measure not in known:
+        raise ConfigurationProblem(
+            f"{text!r}: {measure!r} is no measure an effect can be stated for. Known: {', '.join(sorted(known))}."
+        )
     return measure, StatedEffect(*values)
 
 

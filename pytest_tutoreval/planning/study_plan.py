@@ -21,7 +21,17 @@ from pytest_tutoreval.records.claim import Claim, ContrastClaim
 from pytest_tutoreval.records.problem import Problem
 from pytest_tutoreval.records.study_file import Price, StudyFile
 
-__all__ = ["PilotSource", "PlannedSize", "Pricing", "Source", "StatedSource", "StudyPlan", "plan_claims", "sizes_of"]
+__all__ = [
+    "PilotSource",
+    "PlannedSize",
+    "Pricing",
+    "Source",
+    "StatedSource",
+    "StudyPlan",
+    "plan_claims",
+    "priced",
+    "sizes_of",
+]
 
 Draw = Callable[[np.random.Generator], CorpusMeasures]
 
@@ -138,6 +148,7 @@ class StudyPlan:
     target : the power that is wanted
     wanted : what is planned (claim or guard) -> the outcome that counts as power
     seed, simulations : as simulated, per size and row
+    notes : what a reader of this plan has to know besides
     """
 
     source: str
@@ -147,6 +158,7 @@ class StudyPlan:
     target: float
     seed: int
     simulations: int
+    notes: tuple[str, ...] = ()
 
     def rows(self) -> Iterator[tuple[PlannedSize, Power]]:
         """Yield every row with its size."""
@@ -207,19 +219,21 @@ def plan_claims(
     needs = Needs()
     for claim, base, judge in places:
         rated = rated_cells_of(claim, known, base) if judge else ()
-        ratings = tuple(dict.fromkeys((of, str(judge), rubric) for of, _, rubric in rated))
-        needs |= Needs(cells_of(claim, known, base), ratings)
+        # As many of each as the size has: a number a claim registers already is what is being planned.
+        ratings = [(of, condition, str(judge), rubric) for of, condition, rubric in rated]
+        needs |= Needs(dict.fromkeys(cells_of(claim, known, base)), dict.fromkeys(ratings))
     planned = []
     for size in sizes:
         powers = tuple(
             claim_power(claim, known, source.studies([claim], known, base, size), base, judge, size, simulation)
             for claim, base, judge in places
         )
-        planned.append(_priced(size, powers, needs, pricing))
+        planned.append(priced(size, powers, needs, pricing))
     return tuple(planned)
 
 
-def _priced(size: StudySize, powers: tuple[Power, ...], needs: Needs, pricing: Pricing) -> PlannedSize:
+def priced(size: StudySize, powers: tuple[Power, ...], needs: Needs, pricing: Pricing) -> PlannedSize:
+    """Return a planned size with what it costs, or why nobody can say."""
     try:
         dollars, hours = pricing.of(size, needs)
     except ConfigurationProblem as exc:

@@ -51,9 +51,12 @@ class Situation:
         return self.with_statement(self.instrument.prompts[name])
 
     def with_statement(self, text: str) -> str:
-        """Return a text of either folder with the statement appended."""
-        lead_in = self.instrument.wording["problem_lead_in"].format(statement=self.problem.statement)
-        return f"{text}\n\n{lead_in}"
+        """Return a prompt's text with the statement appended."""
+        return f"{text}\n\n{self.statement()}"
+
+    def statement(self) -> str:
+        """Return the statement with its lead-in, as it is appended to every prompt."""
+        return self.instrument.wording["problem_lead_in"].format(statement=self.problem.statement)
 
     def request(self, system: str, *, node: str, route: str | None = None, role: AgentRole = "tutor") -> ModelRequest:
         """Return the request of one tutor-side call: student turns as user, tutor turns as assistant."""

@@ -10,6 +10,7 @@ from pytest_tutoreval.providers.faults import (
     UnknownProvider,
     UnsentSetting,
 )
+from pytest_tutoreval.providers.tutor_turn import TutorTurnReply, TutorTurnRequest
 
 # Clients are opened by `providers.routes`, which imports the HTTP library; this room does not.
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "ModelRequest",
     "ProviderFault",
     "RouteStopped",
+    "TutorTurnReply",
+    "TutorTurnRequest",
     "UnknownProvider",
     "UnsentSetting",
 ]

@@ -24,7 +24,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """Where in the study a call stands. Kept with the answer, never sent to a provider.
+    """Where in the study a call stands. Kept with the answer; a user's own tutor is sent problem, turn and replicate.
 
     `purpose` is exchange, probe or commitment, or rating or verification for a judge. `turn` counts from 0: the tutor
     turn for tutor, tracker and rating, the student's own turn on the problem in an exchange, the elicitation in a
@@ -46,7 +46,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What one call asks: everything but `site` reaches the provider."""
+    """What one call asks: everything but `site` reaches every provider."""
 
     role: AgentRole
     site: CallSite
@@ -56,7 +56,7 @@ class ModelRequest:
     seed: int | None = None
 
     def digest(self) -> str:
-        """Return the sha256 of what is sent; `site` is not part of it."""
+        """Return the sha256 of what every provider is sent; `site` is not part of it."""
         sampling = self.route.sampling.compact() if self.route.sampling else None
         sent = [
             self.route.provider,
@@ -77,6 +77,7 @@ class ModelReply:
     `finish` is the provider's reason: `stop`, `length`, `refusal`, or the vendor's own word; None where it gave none.
     `input_tokens` and `output_tokens` are all that was billed, reasoning and cached ones included, which also stand
     apart. `failures` are the attempts that came before, in order; `seconds` is the wall time of the last.
+    `usage_estimated` says that a token count was not reported, and was estimated from the length of the text.
     """
 
     text: str
@@ -91,6 +92,7 @@ class ModelReply:
     failures: tuple[FailedAttempt, ...] = ()
     started: float | None = None
     seconds: float | None = None
+    usage_estimated: bool = False
 
     def facts(self, route: Route) -> dict[str, Any]:
         """Return everything but the text as calls and ratings keep it: what the route says already is left out."""

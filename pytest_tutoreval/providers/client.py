@@ -3,9 +3,10 @@
 import asyncio
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState
 
@@ -22,7 +23,9 @@ from pytest_tutoreval.records.session import Route
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["RetryPolicy", "RouteClient", "Tally", "is_retried"]
+__all__ = ["Client", "RetryPolicy", "RouteClient", "Tally", "is_retried"]
+
+Sent = TypeVar("Sent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +109,113 @@ def is_retried(state: RetryCallState) -> bool:
     return isinstance(fault, ProviderFault) and fault.retryable
 
 
-class RouteClient:
-    """Calls one route. Made by `open_client`; used in one event loop, by as many tasks as like.
+class Client(ABC, Generic[Sent]):
+    """Calls one route, whatever carries the call. Used in one event loop, by as many tasks as like.
 
     Attributes
     ----------
     route : every request must carry this one, so that no record can name another
     stopped_by : the fault after which nothing is sent any more, or None
     """
+
+    def __init__(
+        self,
+        route: Route,
+        *,
+        gate: Gate,
+        retries: RetryPolicy,
+        redact: Redactor,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        rng: random.Random | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.route = route
+        self.stopped_by: ProviderFault | None = None
+        self._gate, self._retries, self._redact = gate, retries, redact
+        self._sleep, self._rng, self._now = sleep, rng or random.Random(), now
+        self._cap = route.sampling.max_tokens if route.sampling else 0
+
+    @abstractmethod
+    def _prepared(self, request: ModelRequest) -> tuple[Sent, int]:
+        """Return what will be sent and about how many tokens it may be billed; raise what no attempt could mend."""
+
+    @abstractmethod
+    async def _answered(self, sent: Sent, request: ModelRequest, timeout: float) -> ModelReply:
+        """Return the reply of one attempt, or raise ProviderFault."""
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the reply, with the failed attempts that came before it.
+
+        Raises
+        ------
+        ConfigurationError
+            The route's settings cannot be sent, or were not found in the body.
+        ProtocolError
+            The request carries another route, or a conversation no provider accepts.
+        CallFailed
+            Every attempt failed, or one failed in a way that no repetition mends.
+        RouteStopped
+            An earlier call met a fault that stops the route; nothing was sent.
+        """
+        self._refuse_another_route(request)
+        self._refuse_if_stopped(())
+        sent, tokens = self._prepared(request)
+        tally = Tally(self._retries, self._rng)
+        retrying = AsyncRetrying(sleep=self._sleep, stop=tally.is_over, wait=tally.wait, retry=is_retried, reraise=True)
+        try:
+            reply: ModelReply = await retrying(self._attempt, request, sent, tokens, tally)
+        except ProviderFault as exc:
+            fault = bare(exc)
+        else:
+            return replace(reply, failures=tuple(tally.failures)) if tally.failures else reply
+        raise CallFailed(
+            self.route, fault, tuple(tally.failures), reason=tally.reason or "the call failed with"
+        ) from fault
+
+    def _refuse_another_route(self, request: ModelRequest) -> None:
+        if request.route is not self.route and request.route != self.route:
+            raise ProtocolError(
+                f"a request for {route_name(request.route)} reached the client of {route_name(self.route)}, or "
+                "their sampling differs. Open a client for each route."
+            )
+
+    def _refuse_if_stopped(self, failures: tuple[FailedAttempt, ...]) -> None:
+        if self.stopped_by is not None:
+            raise RouteStopped(
+                self.route, self.stopped_by, failures, reason="not sent, the route was stopped by"
+            ) from self.stopped_by
+
+    async def _attempt(self, request: ModelRequest, sent: Sent, tokens: int, tally: Tally) -> ModelReply:
+        """Return the reply of one attempt, or raise its fault once it is in the tally."""
+        async with self._gate.passed(tokens):
+            # Others may have stopped the route while this call waited.
+            self._refuse_if_stopped(tuple(tally.failures))
+            started, clock = self._now(), time.perf_counter()
+            try:
+                reply = await self._answered(sent, request, min(self._retries.timeout, tally.seconds_left))
+            except ProviderFault as fault:
+                if fault.request_id:  # a header or field of the vendor's, which may echo anything
+                    fault.request_id = self._redact(fault.request_id)
+                tally.failed(fault, time.perf_counter() - clock)
+                if fault.stops_route and self.stopped_by is None:
+                    self.stopped_by = bare(fault)
+                raise
+        return replace(self._without_keys(reply), started=started, seconds=time.perf_counter() - clock)
+
+    def _without_keys(self, reply: ModelReply) -> ModelReply:
+        """Return the reply with no key in it: an endpoint may echo what it was sent, and replies go to disk."""
+        return replace(
+            reply,
+            text=self._redact.known(reply.text),
+            finish=reply.finish and self._redact.known(reply.finish),
+            request_id=reply.request_id and self._redact(reply.request_id),
+            served_model=reply.served_model and self._redact.known(reply.served_model),
+            served_provider=reply.served_provider and self._redact.known(reply.served_provider),
+        )
+
+
+class RouteClient(Client[HttpCall]):
+    """Calls one route over HTTP. Made by `open_client`."""
 
     def __init__(
         self,
@@ -130,87 +232,14 @@ class RouteClient:
         rng: random.Random | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.route = route
-        self.stopped_by: ProviderFault | None = None
+        super().__init__(route, gate=gate, retries=retries, redact=redact, sleep=sleep, rng=rng, now=now)
         self._wire, self._http, self._key, self._base_url = wire, http, key, base_url
-        self._gate, self._retries, self._redact = gate, retries, redact
-        self._sleep, self._rng, self._now = sleep, rng or random.Random(), now
-        self._cap = route.sampling.max_tokens if route.sampling else 0
 
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the reply, with the failed attempts that came before it.
-
-        Raises
-        ------
-        ConfigurationError
-            The route's settings cannot be sent, or were not found in the body.
-        ProtocolError
-            The request carries another route, or a conversation no provider accepts.
-        CallFailed
-            Every attempt failed, or one failed in a way that no repetition mends.
-        RouteStopped
-            An earlier call met a fault that stops the route; nothing was sent.
-        """
-        call = self._prepared(request)
-        tally = Tally(self._retries, self._rng)
-        retrying = AsyncRetrying(sleep=self._sleep, stop=tally.is_over, wait=tally.wait, retry=is_retried, reraise=True)
-        try:
-            reply: ModelReply = await retrying(self._attempt, request, call, tally)
-        except ProviderFault as exc:
-            fault = bare(exc)
-        else:
-            return replace(reply, failures=tuple(tally.failures)) if tally.failures else reply
-        raise CallFailed(
-            self.route, fault, tuple(tally.failures), reason=tally.reason or "the call failed with"
-        ) from fault
-
-    def _prepared(self, request: ModelRequest) -> HttpCall:
-        if request.route is not self.route and request.route != self.route:
-            raise ProtocolError(
-                f"a request for {route_name(request.route)} reached the client of {route_name(self.route)}, or "
-                "their sampling differs. Open a client for each route."
-            )
-        self._refuse_if_stopped(())
+    def _prepared(self, request: ModelRequest) -> tuple[HttpCall, int]:
         call = self._wire.build(request, self._key, self._base_url)
         check_serialised(self._wire, request, call)
-        return call
+        return call, estimated_tokens(call.body, self._cap)
 
-    def _refuse_if_stopped(self, failures: tuple[FailedAttempt, ...]) -> None:
-        if self.stopped_by is not None:
-            raise RouteStopped(
-                self.route, self.stopped_by, failures, reason="not sent, the route was stopped by"
-            ) from self.stopped_by
-
-    async def _attempt(self, request: ModelRequest, call: HttpCall, tally: Tally) -> ModelReply:
-        """Return the reply of one attempt, or raise its fault once it is in the tally."""
-        async with self._gate.passed(estimated_tokens(call.body, self._cap)):
-            # Others may have stopped the route while this call waited.
-            self._refuse_if_stopped(tuple(tally.failures))
-            started, clock = self._now(), time.perf_counter()
-            try:
-                answer = await send(
-                    self._http,
-                    call,
-                    timeout=min(self._retries.timeout, tally.seconds_left),
-                    redact=self._redact,
-                    now=self._now,
-                )
-                reply = self._wire.parse(answer, request)
-            except ProviderFault as fault:
-                if fault.request_id:  # a header or field of the vendor's, which may echo anything
-                    fault.request_id = self._redact(fault.request_id)
-                tally.failed(fault, time.perf_counter() - clock)
-                if fault.stops_route and self.stopped_by is None:
-                    self.stopped_by = bare(fault)
-                raise
-        return replace(self._without_keys(reply), started=started, seconds=time.perf_counter() - clock)
-
-    def _without_keys(self, reply: ModelReply) -> ModelReply:
-        """Return the reply with no key in it: an endpoint may echo what it was sent, and replies go to disk."""
-        return replace(
-            reply,
-            text=self._redact.known(reply.text),
-            request_id=reply.request_id and self._redact(reply.request_id),
-            served_model=reply.served_model and self._redact.known(reply.served_model),
-            served_provider=reply.served_provider and self._redact.known(reply.served_provider),
-        )
+    async def _answered(self, call: HttpCall, request: ModelRequest, timeout: float) -> ModelReply:
+        answer = await send(self._http, call, timeout=timeout, redact=self._redact, now=self._now)
+        return self._wire.parse(answer, request)

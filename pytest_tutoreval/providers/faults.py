@@ -33,7 +33,7 @@ __all__ = [
 _RETRYABLE: frozenset[FaultKind] = frozenset(
     ("rate_limit", "overloaded", "server", "timeout", "connection", "malformed")
 )
-# `blocked` is in neither: one prompt was refused, the next may pass.
+# `blocked` and `tutor_error` are in neither: one prompt was refused or broke the tutor's code, the next may pass.
 _STOPPING: frozenset[FaultKind] = frozenset(
     ("authentication", "permission", "missing_model", "quota", "bad_request", "too_large", "wrong_provider")
 )
@@ -51,6 +51,7 @@ _WAY_OUT: dict[FaultKind, str] = {
     "bad_request": "The provider refuses these settings: correct the route, never the single call.",
     "too_large": "The request exceeds what the model takes: check the model's context size.",
     "blocked": "The provider refused this prompt; other calls may pass.",
+    "tutor_error": "The tutor's own code failed: correct it, then resume.",
     "wrong_provider": "The pinned provider did not attest this answer: nothing of it is used. Check the pin.",
 }
 MAX_MESSAGE = 300

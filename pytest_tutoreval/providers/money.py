@@ -9,12 +9,14 @@ from pydantic import ValidationError
 
 from pytest_tutoreval.errors import ConfigurationProblem, TutorEvalError
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
+from pytest_tutoreval.providers.parts import UNBILLED
 from pytest_tutoreval.records.session import Route
 from pytest_tutoreval.records.study_file import Price
 
 __all__ = ["BudgetSpent", "Purse", "Spending", "UnknownPrice", "price_of", "read_prices", "total_dollars"]
 
 MILLION = 1_000_000
+_NOTHING = Price(input=0, output=0, source="answered in this process, billed by nobody")
 
 # Prompts are estimated from their length on the safe side: English text is near 4 bytes a token, and a message's
 # framing costs a few more.
@@ -32,18 +34,26 @@ class BudgetSpent(TutorEvalError):
 
 @dataclass
 class Spending:
-    """What one route was asked for and billed; `dollars` is None where its price is unknown."""
+    """What one route was asked for and billed; `dollars` is None where its price is unknown.
+
+    `estimated_calls` counts the calls whose tokens nobody reported: theirs are estimated from the length of the text.
+    """
 
     calls: int = 0
     failed_attempts: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     dollars: float | None = 0.0
+    estimated_calls: int = 0
 
 
 def price_of(route: Route, prices: Mapping[str, Price]) -> Price | None:
-    """Return a route's price: its model's, or its provider's for all models, or None."""
-    return prices.get(f"{route.provider}/{route.model}") or prices.get(route.provider)
+    """Return a route's price: its model's, or its provider's for all models, or None where nobody stated one.
+
+    What answers in this process is free, unless a price says that it pays for models itself.
+    """
+    stated = prices.get(f"{route.provider}/{route.model}") or prices.get(route.provider)
+    return stated or (_NOTHING if route.provider in UNBILLED else None)
 
 
 def total_dollars(spending: Mapping[str, Spending]) -> float | None:
@@ -106,6 +116,7 @@ class Purse:
         spending.failed_attempts += len(reply.failures)
         spending.input_tokens += reply.input_tokens
         spending.output_tokens += reply.output_tokens
+        spending.estimated_calls += reply.usage_estimated
         if price is None:
             spending.dollars = None
             return None

@@ -4,12 +4,15 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.providers.anthropic import AnthropicMessages
-from pytest_tutoreval.providers.client import RetryPolicy, RouteClient
+from pytest_tutoreval.providers.client import Client, RetryPolicy, RouteClient
 from pytest_tutoreval.providers.compatible import CompatibleChat
 from pytest_tutoreval.providers.faults import ConfigurationError, MissingKey, UnknownProvider
 from pytest_tutoreval.providers.gemini import GeminiContent
@@ -17,33 +20,60 @@ from pytest_tutoreval.providers.keys import KeyRing, Secret, is_sendable
 from pytest_tutoreval.providers.limits import Gate, RouteLimits
 from pytest_tutoreval.providers.openai_chat import OpenAIChat
 from pytest_tutoreval.providers.openrouter import OpenRouterChat
+from pytest_tutoreval.providers.python_tutor import PythonTutor, import_tutor
+from pytest_tutoreval.providers.scripted_route import ScriptedRoute
+from pytest_tutoreval.providers.tutor_endpoint import TutorEndpoint
+from pytest_tutoreval.providers.tutor_turn import refuse_settings_of_others
 from pytest_tutoreval.providers.wire import WireFormat
 from pytest_tutoreval.records.session import Route
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["FORMATS", "open_client", "wire_format"]
+__all__ = ["FORMATS", "IN_PROCESS", "Surroundings", "open_client", "open_in_process", "wire_format"]
 
 FORMATS: dict[str, WireFormat] = {
     "anthropic": AnthropicMessages(),
     "compatible": CompatibleChat(),
     "gemini": GeminiContent(),
+    "http": TutorEndpoint(),
     "openai": OpenAIChat(),
     "openrouter": OpenRouterChat(),
 }
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a route that answers in this process may need: the study's problems, and the folder of the study file."""
+
+    instrument: Instrument
+    folder: Path
+
+
+def _open_python(route: Route, surroundings: Surroundings, **given: Any) -> Client[Any]:
+    refuse_settings_of_others(route)
+    return PythonTutor(route, import_tutor(route, surroundings.folder, given["redact"]), **given)
+
+
+def _open_scripted(route: Route, surroundings: Surroundings, **given: Any) -> Client[Any]:
+    return ScriptedRoute(route, surroundings.instrument, **given)
+
+
+# Providers that send nothing: each makes the client of a route from what the run surrounds it with.
+IN_PROCESS: dict[str, Callable[..., Client[Any]]] = {"python": _open_python, "scripted": _open_scripted}
 
 
 def wire_format(route: Route) -> WireFormat:
     """Return the wire format of a route's provider."""
     if (wire := FORMATS.get(route.provider)) is not None:
         return wire
-    near = get_close_matches(route.provider, FORMATS, n=1)
+    known = sorted((*FORMATS, *IN_PROCESS))
+    near = get_close_matches(route.provider, known, n=1)
     raise UnknownProvider(
         route,
         "provider",
         f"= {route.provider!r} is not a known provider.",
-        f"Known: {', '.join(sorted(FORMATS))}.{f' Did you mean {near[0]!r}?' if near else ''}",
+        f"Known: {', '.join(known)}.{f' Did you mean {near[0]!r}?' if near else ''}",
     )
 
 
@@ -89,6 +119,43 @@ def open_client(
         gate=limits if isinstance(limits, Gate) else Gate(limits or RouteLimits()),
         retries=retries or RetryPolicy(),
         redact=keys.redactor(variable),
+        sleep=sleep,
+        rng=rng,
+        now=now,
+    )
+
+
+def open_in_process(
+    route: Route,
+    surroundings: Surroundings,
+    *,
+    limits: RouteLimits | Gate | None = None,
+    retries: RetryPolicy | None = None,
+    key_variable: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    rng: random.Random | None = None,
+    now: Callable[[], float] = time.time,
+) -> Client[Any]:
+    """Return the client of a route that sends nothing, after everything that can be checked beforehand was checked.
+
+    Parameters
+    ----------
+    key_variable : a variable whose key is taken out of what comes back; the client itself is given none
+    limits, retries, environ, sleep, rng, now : as for `open_client`
+
+    Raises
+    ------
+    ConfigurationError
+    """
+    keys = KeyRing(environ)
+    del environ  # so that a traceback with locals shows no key
+    return IN_PROCESS[route.provider](
+        route,
+        surroundings,
+        gate=limits if isinstance(limits, Gate) else Gate(limits or RouteLimits()),
+        retries=retries or RetryPolicy(),
+        redact=keys.redactor(key_variable),
         sleep=sleep,
         rng=rng,
         now=now,

@@ -2,7 +2,17 @@
 
 from pytest_tutoreval.records.base import Record
 from pytest_tutoreval.records.call import Call
-from pytest_tutoreval.records.claim import Claim, CouplingClaim, JointClaim, Leg, PairedClaim, claim_adapter
+from pytest_tutoreval.records.claim import (
+    Arm,
+    Claim,
+    ContrastClaim,
+    CouplingClaim,
+    JointClaim,
+    Leg,
+    ManyToOneClaim,
+    PairedClaim,
+    claim_adapter,
+)
 from pytest_tutoreval.records.corpus import CorpusManifest
 from pytest_tutoreval.records.measured import SessionRow, TurnRow, TurnScore
 from pytest_tutoreval.records.problem import PHASES, Problem
@@ -14,13 +24,16 @@ from pytest_tutoreval.records.verdict import Component, NotEvaluated, Verdict, s
 __all__ = [
     "PHASES",
     "RUBRIC_FIELDS",
+    "Arm",
     "Call",
     "Claim",
     "Component",
+    "ContrastClaim",
     "CorpusManifest",
     "CouplingClaim",
     "JointClaim",
     "Leg",
+    "ManyToOneClaim",
     "NotEvaluated",
     "PairedClaim",
     "Problem",

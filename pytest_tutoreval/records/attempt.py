@@ -21,6 +21,7 @@ FaultKind = Literal[
     "too_large",
     "blocked",
     "wrong_provider",
+    "tutor_error",
 ]
 
 

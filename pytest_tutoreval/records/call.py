@@ -20,7 +20,8 @@ class Call(Record):
     who answered (conv, state_tracker, deferral_gate, decomposer, hint_cascade) and `route` the branch that was
     chosen (defer, decompose, hint): they differ in ablations. `request` is the digest of what was asked, absent
     in imports that did not keep it. `finish` is the provider's reason; absent means it was not recorded. `served_model`
-    is absent where it is the one the route asked for, and empty where the provider named none.
+    is absent where it is the one the route asked for, and empty where the provider named none. `usage_estimated` says
+    that a token count was not reported, and was estimated from the length of the text.
     """
 
     seq: int = Field(ge=1)
@@ -43,6 +44,7 @@ class Call(Record):
     failures: tuple[FailedAttempt, ...] = ()
     started: float | None = None
     seconds: float | None = None
+    usage_estimated: bool = False
 
     @property
     def tokens(self) -> int:

@@ -75,3 +75,4 @@ class Rating(Record):
     failures: tuple[FailedAttempt, ...] = ()
     started: float | None = None
     seconds: float | None = None
+    usage_estimated: bool = False

@@ -41,7 +41,10 @@ class Route(Record):
 
 
 class SessionHeader(Record):
-    """First line of a session file."""
+    """First line of a session file.
+
+    `policy` is the digest of a policy of the user's own, absent for the registered ones, which the instrument's covers.
+    """
 
     format: Literal["tutoreval-session/1"] = "tutoreval-session/1"
     base: Name
@@ -50,6 +53,7 @@ class SessionHeader(Record):
     seed: int
     provenance: Provenance
     instrument: Sha256
+    policy: Sha256 | None = None
     producer: str
     routes: dict[str, Route] = Field(default_factory=dict)
     source: str | None = None

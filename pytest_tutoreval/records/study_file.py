@@ -64,8 +64,13 @@ class PolicyEntry(Record):
 
 
 class ProtocolChange(Record):
-    """What the user's study registers differently; None keeps the frozen study's value."""
+    """What the user's study registers differently; None keeps the frozen study's value.
 
+    `date` and `reason` are said wherever the change is shown, of own problems too.
+    """
+
+    date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    reason: str | None = Field(default=None, min_length=1)
     replicates: int | None = Field(default=None, ge=1)
     tutor_turns: int | None = Field(default=None, ge=1)
     repetitions: int | None = Field(default=None, ge=1)

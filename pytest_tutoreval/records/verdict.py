@@ -30,10 +30,11 @@ class _Numbers(Record):
 
 
 class Component(_Numbers):
-    """A part of a joint claim: a member claim of J1, a leg of J2.
+    """A part of a claim: a member claim of J1, a leg of J2, a candidate of a many-to-one claim.
 
     `holds` says whether the part meets its registered condition, `reversed` whether it is significant with the
-    opposite sign. `se` of a leg is lme4's (expected information); `se_observed` inverts the observed Hessian.
+    opposite sign. `se` of a leg is lme4's (expected information); `se_observed` inverts the observed Hessian. A
+    candidate holds on `p_adjusted`, its p under the declared multiplicity rule; None for any other part.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Component(_Numbers):
     verdict: VerdictWord | None = None
     se_observed: float | None = None
     log_likelihood: float | None = None
+    p_adjusted: float | None = None
     variance_replicate: float | None = None
     variance_problem: float | None = None
     variance_residual: float | None = None
@@ -52,8 +54,10 @@ class Component(_Numbers):
 class Verdict(_Numbers):
     """One claim decided for one base and, where it is judge-bound, one judge.
 
-    Differences are always conv - ped. `estimate` and `p_value` of joint claims are None. `n` counts pairs for a
-    paired contrast and turns for J2; `n_dropped` those left out, with the reasons in `notes`.
+    Differences are always first - second arm, conv - ped unless the claim names others. `estimate` and `p_value` of
+    claims made of components are None. `n` counts pairs for a paired contrast and turns for J2; `n_dropped` those left
+    out, with the reasons in `notes`. With a `margin` `p_value` is of differences shifted by it; estimate and interval
+    are never shifted.
     """
 
     claim: str
@@ -64,6 +68,7 @@ class Verdict(_Numbers):
     role: str
     status: str
     direction: str
+    margin: float | None = None
     components: tuple[Component, ...] = ()
     notes: tuple[str, ...] = ()
 

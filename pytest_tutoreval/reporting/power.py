@@ -1,16 +1,13 @@
-"""A study plan as one document, and that document as text, Markdown and a picture."""
+"""The document of a study plan as text, Markdown and a picture."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from markupsafe import escape
 
-from pytest_tutoreval.planning import PlannedSize, Power, StudyPlan
 from pytest_tutoreval.reporting.numbers import p_value
 
-__all__ = ["FORMAT", "plan_document", "render_plan_markdown", "render_plan_svg", "render_plan_text"]
-
-FORMAT = "tutoreval-power/1"
+__all__ = ["render_plan_markdown", "render_plan_svg", "render_plan_text"]
 
 Document = Mapping[str, Any]
 
@@ -28,41 +25,6 @@ _HEADINGS = (
     "dollars",
     "hours",
 )
-
-
-def plan_document(plan: StudyPlan) -> dict[str, Any]:
-    """Return the plan as plain data. Every number is finite or None; `power` is the share of the wanted outcome."""
-    return {
-        "format": FORMAT,
-        "source": plan.source,
-        "simulated": plan.simulated_data,
-        "seed": plan.seed,
-        "simulations": plan.simulations,
-        "target": plan.target,
-        "registered_n": {what: plan.smallest_n(what) for what in plan.wanted},
-        "rows": [_row(plan, planned, power) for planned, power in plan.rows()],
-        "unpriced": list(dict.fromkeys(planned.unpriced for planned in plan.sizes if planned.unpriced)),
-    }
-
-
-def _row(plan: StudyPlan, planned: PlannedSize, power: Power) -> dict[str, Any]:
-    wanted = plan.wanted[power.what]
-    return {
-        "planned": power.what,
-        "base": power.base,
-        "judge": power.judge,
-        "replicates": power.size.replicates,
-        "problems": power.size.problems,
-        "repetitions": power.size.repetitions,
-        "wanted": wanted,
-        "power": power.share(wanted),
-        "error": power.error(wanted),
-        "outcomes": dict(sorted(power.outcomes.items())),
-        "p_floor": power.floor,
-        "reason": power.reason,
-        "dollars": planned.dollars,
-        "hours": planned.hours,
-    }
 
 
 def _cells(row: Document) -> tuple[str, ...]:
@@ -96,6 +58,7 @@ def _remarks(document: Document, *, level: float = 0.05) -> Iterator[str]:
         if row["reason"]:
             undecided = row["outcomes"].get("not_evaluable", 0)
             yield f"{row['planned']} {row['base']}, n {row['replicates']}: {undecided} not evaluable: {row['reason']}"
+    yield from document["notes"]
     yield from (f"not priced: {reason}" for reason in document["unpriced"])
 
 

@@ -56,8 +56,17 @@ def status_table(results: StudyResults) -> Table:
     ]
     rows += _additions(results)
     rows += [
-        (text("student"), text("amended on the record"), absent("the amendment gives its own reason"), text(amendment))
+        (
+            text("student" if ": student " in amendment else "study file"),
+            text("amended on the record"),
+            absent("the amendment gives its own reason"),
+            text(amendment),
+        )
         for amendment in instrument.amendments
+    ]
+    rows += [
+        (text("study file"), text("declared by the user"), absent("the study file does not say"), text(line))
+        for line in instrument.declared
     ]
     widths = (0.26, 0.24, 0.2, 0.24)
     names = ("Component", "Status", "Evidence visible then", "Role")

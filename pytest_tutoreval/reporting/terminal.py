@@ -1,10 +1,26 @@
-"""The claims section of the terminal: the same at any number of workers, plain ASCII, 80 columns."""
+"""The claims section of the terminal: the same at any number of workers, in 80 columns with the study's names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_tutoreval.records.verdict import say
-from pytest_tutoreval.reporting.numbers import p_value, signed
+from pytest_tutoreval.reporting.gate_words import (
+    gate_words,
+    guard_numbers,
+    guard_place,
+    guards_by_urgency,
+    outcome_words,
+)
+from pytest_tutoreval.reporting.grid import verdict_grids
+from pytest_tutoreval.reporting.numbers import delta, interval, p_value, signed
+from pytest_tutoreval.reporting.plain import visible
+from pytest_tutoreval.reporting.words import (
+    cost_words,
+    distinct_notes,
+    place_words,
+    provenance_words,
+    run_words,
+)
 
 __all__ = ["MARKUP", "Line", "claims_section"]
 
@@ -24,6 +40,7 @@ _NUMBERS = "{:>6} {:>16} {:>7} {:>5} {:>3}"
 _HEADINGS = ("claim", "base", "judge", "verdict", "value", "95% interval", "p", "delta", "n")
 _GRID_COLUMN = 15
 _ERROR: Mapping[str, bool] = {"red": True}
+_GUARD_MARKUP: Mapping[str, Mapping[str, bool]] = {"regressed": _ERROR, "not_decided": {"yellow": True}, "held": {}}
 
 
 class Line(NamedTuple):
@@ -34,31 +51,32 @@ class Line(NamedTuple):
 
 
 def claims_section(document: Row, *, path: str | None) -> list[Line]:
-    """Return the claims table, the grid, what could not be evaluated, the notes, and where the document is."""
-    claims = document["claims"]
+    """Return the claims table, the grid, the gate, what could not be evaluated, the notes, and where it all stands."""
+    claims, run = document["claims"], document["run"]
     lines = [_provenance(document)]
+    lines += [Line(f"study: {visible(note)}") for note in document["study"].get("notes", ())]
     if claims:
         lines += [Line(""), *_claim_rows(claims)]
-        lines += [Line(""), *_grid(claims)]
+        lines += [Line(""), *_grids(claims)]
+    lines += _gate(document)
     lines += _reasons(document["not_evaluable"])
     lines += _reasons(document["not_analysed"], heading="not analysed", markup={})
     lines += _notes(claims)
-    lines += [Line(""), *_analyses(document), _cost(document["cost"]), _counts(document["run"])]
+    lines += [Line(""), *_analyses(document), Line(f"cost: {cost_words(document['cost'])}")]
+    lines.append(Line(f"{run['evaluated']} claims decided, {run['not_evaluable']} not evaluable"))
+    lines += [Line(words, {"red": True, "bold": True}) for words in run_words(run)]
     if path:
         lines.append(Line(f"verdicts written to {path}"))
     return lines
 
 
 def _provenance(document: Row) -> Line:
-    corpus, study = document["corpus"], document["study"]
-    text = f"corpus {corpus['name']} {corpus['sha256'][:12]}, instrument {study['instrument_sha256'][:12]}"
-    if corpus["provenance"] == "simulated":
-        return Line(f"SIMULATED DATA, no real model took part: {text}", {"yellow": True, "bold": True})
-    return Line(f"{corpus['provenance']} data: {text}")
+    simulated = document["corpus"]["provenance"] == "simulated"
+    return Line(provenance_words(document), {"yellow": True, "bold": True} if simulated else {})
 
 
 def _claim_rows(claims: Sequence[Row]) -> Iterator[Line]:
-    places = [(claim["claim"], claim["base"], claim["judge"] or "-") for claim in claims]
+    places = [tuple(visible(claim[name] or "-") for name in ("claim", "base", "judge")) for claim in claims]
     widths = [
         max(least, *(map(len, names))) for least, names in zip(_PLACE_WIDTHS, zip(*places, strict=True), strict=True)
     ]
@@ -72,30 +90,53 @@ def _claim_rows(claims: Sequence[Row]) -> Iterator[Line]:
         for part in claim["components"]:
             if part["verdict"] is None:  # a leg of its own; members of a joint claim have rows already
                 held = "holds" if part["holds"] else "reversed" if part["reversed"] else "does not hold"
-                text = f"  {part['name']} {held}".ljust(before_numbers)
+                text = f"  {visible(part['name'])} {held}".ljust(before_numbers)
                 yield Line(f"{text}{_NUMBERS.format(*_number_cells(part))}".rstrip())
 
 
 def _number_cells(row: Row) -> tuple[str, ...]:
-    interval = "-" if row["ci_low"] is None else f"[{signed(row['ci_low'])}, {signed(row['ci_high'])}]"
-    delta = "-" if row["cliffs_delta"] is None else signed(row["cliffs_delta"], 2).replace("0.", ".", 1)
     n = "-" if row["n"] is None else str(row["n"])
-    return signed(row["estimate"]), interval, p_value(row["p_value"]), delta, n
+    spread = interval(row["ci_low"], row["ci_high"])
+    return signed(row["estimate"]), spread, p_value(row["p_value"]), delta(row["cliffs_delta"]), n
 
 
-def _grid(claims: Sequence[Row]) -> Iterator[Line]:
-    """Yield the study's Table 1, once a judge: claims down, bases across; judge-free claims stand in each."""
-    bases = list(dict.fromkeys(claim["base"] for claim in claims))
-    judges = list(dict.fromkeys(claim["judge"] for claim in claims if claim["judge"])) or [None]
-    names = list(dict.fromkeys(claim["claim"] for claim in claims))
-    cells = {(row["claim"], row["base"], row["judge"]): row for row in claims}
-    for judge in judges:
-        heading = f"judge {judge}" if judge else "verdicts"
-        yield Line("".join(f"{name:<{_GRID_COLUMN}}" for name in (heading, *bases)).rstrip(), {"bold": True})
-        for name in names:
-            found = [cells.get((name, base, judge)) or cells.get((name, base, None)) for base in bases]
-            words = [say(row["verdict"]) if row else "-" for row in found]
-            yield Line("".join(f"{word:<{_GRID_COLUMN}}" for word in (f"  {name}", *words)).rstrip())
+def _grids(claims: Sequence[Row]) -> Iterator[Line]:
+    for grid in verdict_grids(claims):
+        yield Line(_grid_line(grid.heading, *grid.bases), {"bold": True})
+        for name, words in grid.rows:
+            yield Line(_grid_line(f"  {name}", *words))
+
+
+def _grid_line(*cells: str) -> str:
+    return "".join(f"{visible(cell):<{_GRID_COLUMN}}" for cell in cells).rstrip()
+
+
+def _gate(document: Row) -> Iterator[Line]:
+    """Yield what the gate came to and, for each guard that did not hold, its numbers and the turns to look at."""
+    if (said := gate_words(document)) is None:
+        return
+    gate = document["gate"]
+    yield Line("")
+    yield Line(said, {**(_ERROR if gate["failed"] else {}), "bold": True})
+    baseline = gate["baseline"]
+    yield Line(f"  against {visible(baseline['path'])}: corpus {visible(baseline['corpus'])}")
+    for row in guards_by_urgency(gate["rows"]):
+        if row["outcome"] != "held":
+            markup = _GUARD_MARKUP[row["outcome"]]
+            yield from (Line(text, markup) for text in _guard_lines(row))
+
+
+def _guard_lines(row: Row) -> Iterator[str]:
+    numbers = guard_numbers(row)
+    warned = "" if row["failed"] else " (does not fail the run)"
+    yield f"  {outcome_words(row).upper()} {guard_place(row)}: {numbers.before} -> {numbers.now}{warned}"
+    if row["kind"] == "measure":
+        direction = f", {row['worse']} is worse" if row["worse"] else ""
+        yield f"    difference {numbers.difference} {numbers.interval}, margin {numbers.margin}{direction}"
+        enough = f"; {row['n_needed']} would decide" if row["n_needed"] is not None else ""
+        yield f"    {numbers.n} paired replicates{enough}"
+    yield f"    {visible(row['reason'])}"
+    yield from (f"    see {visible(turn)}" for turn in row["turns"])
 
 
 def _reasons(
@@ -105,26 +146,16 @@ def _reasons(
         yield Line("")
         yield Line(heading, {**markup, "bold": True})
     for row in rows:
-        yield Line(f"  {_place(row)}: {row['reason']}", markup)
+        yield Line(f"  {place_words(row)}: {visible(row['reason'])}", markup)
 
 
 def _notes(claims: Sequence[Row]) -> Iterator[Line]:
-    """Yield each note once; a joint claim's are its members'."""
-    noted = [row for row in claims if row["notes"] and not _is_joint(row)]
+    noted = list(distinct_notes(claims))
     if noted:
         yield Line("")
         yield Line("notes", {"bold": True})
-    for row in noted:
-        for note in row["notes"]:
-            yield Line(f"  {_place(row)}: {note}")
-
-
-def _is_joint(row: Row) -> bool:
-    return any(part["verdict"] is not None for part in row["components"])
-
-
-def _place(row: Row) -> str:
-    return " ".join(filter(None, (row.get("claim") or row["analysis"], row["base"], row["judge"])))
+    for row, note in noted:
+        yield Line(f"  {place_words(row)}: {visible(note)}")
 
 
 def _analyses(document: Row) -> Iterator[Line]:
@@ -132,23 +163,3 @@ def _analyses(document: Row) -> Iterator[Line]:
     if run["analysed"] or run["not_analysed"]:
         rows = len(document["analyses"])
         yield Line(f"{run['analysed']} analyses run ({rows} rows, in no verdict), {run['not_analysed']} not run")
-
-
-def _cost(cost: Row) -> Line:
-    if not cost["runs"]:
-        return Line("cost: not metered, nothing here was collected live")
-    dollars = "price unknown" if cost["dollars"] is None else f"{cost['dollars']:.2f} dollars"
-    tokens = f"{cost['input_tokens']} + {cost['output_tokens']} tokens"
-    return Line(f"cost: {dollars}, {cost['calls']} calls, {tokens}, {cost['failed_attempts']} failed attempts")
-
-
-def _counts(run: Row) -> Line:
-    counts = f"{run['evaluated']} claims decided, {run['not_evaluable']} not evaluable"
-    if run["partial"]:
-        left_out = f"{run['deselected']} items deselected" if run["deselected"] else "last failures only"
-        counts += f", {left_out} (partial run)"
-    if run["complete"]:
-        return Line(counts)
-    return Line(
-        f"{counts}; INCOMPLETE: {len(run['unfinished'])} selected items did not finish", {"red": True, "bold": True}
-    )

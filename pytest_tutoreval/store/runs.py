@@ -57,6 +57,7 @@ class _Billed(Record):
     input_tokens: int
     output_tokens: int
     dollars: float | None
+    estimated_calls: int = 0
 
 
 def _billed(folder: Path) -> Iterator[list[_Billed]]:

@@ -30,7 +30,24 @@ COUPLING = COMMON | {
     "legs": [{"outcome": "next_turn_independence", "sign": "negative"}],
     "judge_bound": False,
 }
+KNOWN = "Known: helpfulness, independence, leakage, next_turn_independence, pedagogy."
 JOINT = COMMON | {"id": "X3", "form": "joint", "all_of": ["P1", "X1"], "judge_bound": True}
+
+
+MANY = COMMON | {
+    "id": "X4",
+    "form": "many_to_one",
+    "measure": "leakage",
+    "candidates": ["rc1", "rc2"],
+    "reference": "live",
+    "direction": "reference > candidates",
+    "multiplicity": "holm",
+    "supported_when": "all",
+    "margin": 0.1,
+    "non_inferiority": True,
+    "replicates": 20,
+    "judge_bound": False,
+}
 
 
 def write(folder: Path, *claims: dict[str, object], name: str | None = None) -> Path:
@@ -60,7 +77,7 @@ def test_a_users_claims_follow_by_name(tmp_path: Path) -> None:
     assert list(known) == ["P1", "P2", "P3", "J1", "J2", "X1", "X2", "X3"]
 
 
-@pytest.mark.parametrize("claim", [PAIRED, COUPLING, JOINT], ids=lambda claim: str(claim["form"]))
+@pytest.mark.parametrize("claim", [PAIRED, COUPLING, JOINT, MANY], ids=lambda claim: str(claim["form"]))
 def test_each_form_can_be_a_users_own(tmp_path: Path, claim: dict[str, object]) -> None:
     write(tmp_path, PAIRED, claim)
     found, _ = find_claim(str(claim["id"]), beside=tmp_path)
@@ -72,13 +89,13 @@ def test_each_form_can_be_a_users_own(tmp_path: Path, claim: dict[str, object]) 
     [
         pytest.param(
             {"measure": "pedagogie"},
-            ["measure = 'pedagogie' is not a known measure. Known: helpfulness, independence, leakage, pedagogy. "
+            [f"measure = 'pedagogie' is not a known measure. {KNOWN} "
              "Did you mean 'pedagogy'?"],
             id="unknown-measure",
         ),
         pytest.param(
             {"measure": "zzz"},
-            ["measure = 'zzz' is not a known measure. Known: helpfulness, independence, leakage, pedagogy."],
+            [f"measure = 'zzz' is not a known measure. {KNOWN}"],
             id="unknown-measure-near-nothing",
         ),
         pytest.param(
@@ -89,7 +106,7 @@ def test_each_form_can_be_a_users_own(tmp_path: Path, claim: dict[str, object]) 
         pytest.param(
             {"measure": "leakege", "direction": "up", "judge_bound": False},
             [
-                "measure = 'leakege' is not a known measure. Known: helpfulness, independence, leakage, pedagogy. "
+                f"measure = 'leakege' is not a known measure. {KNOWN} "
                 "Did you mean 'leakage'?",
                 "direction = 'up' is not a possible direction. Known: 'conv > ped', 'ped > conv'.",
             ],
@@ -109,7 +126,7 @@ def test_each_form_can_be_a_users_own(tmp_path: Path, claim: dict[str, object]) 
         pytest.param(
             {"id": "X7", "direction": "up", "measure": "leakege"},
             [
-                "measure = 'leakege' is not a known measure. Known: helpfulness, independence, leakage, pedagogy. "
+                f"measure = 'leakege' is not a known measure. {KNOWN} "
                 "Did you mean 'leakage'?",
                 "id = 'X7', the file is named 'X1'; give both one name",
                 "direction = 'up' is not a possible direction. Known: 'conv > ped', 'ped > conv'.",
@@ -128,7 +145,7 @@ def test_each_form_can_be_a_users_own(tmp_path: Path, claim: dict[str, object]) 
             {"measure": ["leakage"]},
             [
                 "measure = ['leakage'] is not a known measure. "
-                "Known: helpfulness, independence, leakage, pedagogy. Did you mean 'leakage'?",
+                f"{KNOWN} Did you mean 'leakage'?",
                 "measure: Input should be a valid string (found ['leakage'])",
             ],
             id="a-list-for-a-name",
@@ -140,6 +157,104 @@ def test_everything_wrong_with_a_file_is_named_at_once(
     tmp_path: Path, change: dict[str, object], expected: list[str]
 ) -> None:
     assert problems(tmp_path, PAIRED | change, name="X1") == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "change", "expected"),
+    [
+        pytest.param(
+            PAIRED,
+            {"arms": ["rc", "live"]},
+            ["direction = 'ped > conv' is not a possible direction. Known: 'rc > live', 'live > rc'."],
+            id="direction-of-other-arms",
+        ),
+        pytest.param(
+            PAIRED,
+            {"arms": ["rc", "live:"], "direction": "rc > live"},
+            ["arms.1 = 'live:' is no arm; expected a condition, or base:condition"],
+            id="no-arm",
+        ),
+        pytest.param(
+            PAIRED,
+            {"arms": ["rc", "rc"], "direction": "rc > rc"},
+            ["arms = ['rc', 'rc'] names no contrast; expected two different arms"],
+            id="one-arm-twice",
+        ),
+        pytest.param(
+            PAIRED,
+            {"arms": ["rc", "rc2", "live"], "direction": "rc > live"},
+            ["arms = ['rc', 'rc2', 'live'] names no contrast; expected two different arms"],
+            id="three-arms",
+        ),
+        pytest.param(
+            PAIRED,
+            {"margin": -0.1, "replicates": 0, "margins": 0.1},
+            [
+                "margin: Input should be greater than or equal to 0 (found -0.1)",
+                "replicates: Input should be greater than or equal to 1 (found 0)",
+                "margins: Extra inputs are not permitted (found 0.1). Did you mean 'margin'?",
+            ],
+            id="impossible-numbers-and-a-typing-error",
+        ),
+        pytest.param(
+            PAIRED, {"margin": float("nan")}, ["margin: Input should be a finite number (found nan)"], id="nan-margin"
+        ),
+        pytest.param(
+            PAIRED,
+            {"non_inferiority": True},
+            ["non_inferiority = True needs a margin above 0: how much less than the other an arm may have"],
+            id="non-inferior-by-nothing-said",
+        ),
+        pytest.param(
+            PAIRED,
+            {"non_inferiority": True, "margin": 0},
+            ["non_inferiority = True needs a margin above 0: how much less than the other an arm may have"],
+            id="non-inferior-by-nothing",
+        ),
+        pytest.param(
+            MANY,
+            {"candidates": ["rc1"], "direction": "rc1 > live", "multiplicity": "holms", "supported_when": "most"},
+            [
+                "candidates = ['rc1'] names no family; expected two or more different candidates (one is a "
+                "paired_contrast)",
+                "direction = 'rc1 > live' is not a possible direction. Known: 'candidates > reference', "
+                "'reference > candidates'.",
+                "multiplicity: Input should be 'holm', 'bonferroni' or 'none' (found 'holms')",
+                "supported_when: Input should be 'all' or 'any' (found 'most')",
+            ],
+            id="everything-about-a-family",
+        ),
+        pytest.param(
+            MANY,
+            {"candidates": ["rc1", "live"], "measure": "leakege"},
+            [f"measure = 'leakege' is not a known measure. {KNOWN} Did you mean 'leakage'?",
+             "reference = 'live' is a candidate too; expected an arm that is none"],
+            id="the-reference-among-its-candidates",
+        ),
+        pytest.param(
+            MANY,
+            {"measure": "pedagogy"},
+            ["judge_bound = false, but pedagogy rests on a judge's ratings"],
+            id="a-judged-family",
+        ),
+        pytest.param(
+            COUPLING,
+            {"arms": ["rc", "theirs:live"]},
+            ["arms.1: String should match pattern '^[A-Za-z0-9][A-Za-z0-9_.-]*$' (found 'theirs:live')"],
+            id="a-coupling-across-bases",
+        ),
+    ],
+)  # fmt: skip
+def test_everything_wrong_with_arms_and_margins_is_named_at_once(
+    tmp_path: Path, claim: dict[str, object], change: dict[str, object], expected: list[str]
+) -> None:
+    assert problems(tmp_path, claim | change) == expected
+
+
+@pytest.mark.parametrize("field", ["multiplicity", "supported_when", "reference", "candidates"])
+def test_a_family_declares_its_rule(tmp_path: Path, field: str) -> None:
+    claim = {name: value for name, value in MANY.items() if name != field}
+    assert problems(tmp_path, claim) == [f"{field}: missing; every claim of this form states it"]
 
 
 def test_a_missing_field_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_tutoreval.detectors import ATTEMPT_PATTERNS, attempt_patterns, attempts_step
+from pytest_tutoreval.detectors import ATTEMPT_PATTERNS, AttemptSpan, attempt_patterns, attempt_spans, attempts_step
 from tests.detectors.strategies import any_text
 
 # Examples of released-procedure, section 3.
@@ -86,3 +86,24 @@ def literally(text: str) -> tuple[str, ...]:
 @example("1.23x")
 def test_detector_agrees_with_the_patterns_as_written(text: str) -> None:
     assert attempt_patterns(text) == literally(text)
+
+
+# Spans.
+
+
+def test_spans_come_in_text_order_with_the_longer_first() -> None:
+    # 0 "0.20 * 48" 9, then " = 9.6": the equation begins at its last digit before the sign.
+    assert attempt_spans("0.20 * 48 = 9.6") == [AttemptSpan("arithmetic", 0, 9), AttemptSpan("equation", 8, 13)]
+
+
+@given(any_text)
+def test_patterns_with_a_span_are_those_that_fired(text: str) -> None:
+    assert {span.pattern for span in attempt_spans(text)} == set(attempt_patterns(text))
+
+
+@given(any_text)
+def test_a_span_is_what_its_pattern_matches_there(text: str) -> None:
+    for span in attempt_spans(text):
+        match = ATTEMPT_PATTERNS[span.pattern].match(text, span.start)
+        assert match is not None
+        assert match.end() == span.end

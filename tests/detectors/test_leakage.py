@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_tutoreval.detectors import DeclaredForms, Hit, normalise
+from pytest_tutoreval.detectors import DeclaredForms, Hit, Span, normalise
 from pytest_tutoreval.frozen import load_instrument
 from tests.detectors.strategies import any_text
 
@@ -217,6 +217,64 @@ def test_hit_spans_index_the_normalised_text(turn: str) -> None:
 @given(any_text)
 def test_a_turn_leaks_exactly_when_it_has_a_hit(turn: str) -> None:
     assert FORMS["train-4"].leak(turn) == bool(FORMS["train-4"].hits(turn))
+
+
+# Spans: the same hits, in the turn as it was written.
+
+# Pieces whose lower case is longer, shorter in bytes, or another letter; halves of pairs; forms with things between.
+_unruly = st.lists(
+    st.sampled_from(
+        ["İ", "ß", "\u212a", "ΑΣ ", "\ud800", "\udfff", "😀", "12", "Add, **Twelve**", "\n", "\x1c", "\u2028"]
+    )
+    | st.text(st.characters(), max_size=6),
+    max_size=12,
+).map("".join)
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        pytest.param("So it is **12**.", ["12"], id="bold"),
+        pytest.param("You  ADD,\n**Twelve** liters", ["ADD,\n**Twelve"], id="folded-between"),
+        pytest.param("😀 12 and 12", ["12", "12"], id="beyond-the-basic-plane"),
+        pytest.param("İİİ 12", ["12"], id="lower-case-is-longer"),
+        pytest.param("ADD İ twelve", [], id="dotted-capital-leaves-an-i"),
+        pytest.param("120", [], id="no-hit"),
+    ],
+)
+def test_span_is_what_was_written(turn: str, said: list[str]) -> None:
+    spans = forms("12", solution=["add twelve"]).spans(turn)
+    assert [turn[span.start : span.end] for span in spans] == said
+
+
+def test_kelvin_sign_is_a_k_wherever_it_stands() -> None:
+    # "2 kg" written with a Kelvin sign at position 2; the form is four characters long.
+    assert forms(solution=["2 kg"]).spans("2 \u212ag") == [Span("2 kg", 0, 4)]
+
+
+@given(_unruly | any_text)
+@example("İ12İ")
+def test_a_span_normalises_to_its_form(turn: str) -> None:
+    for span in FORMS["train-4"].spans(turn):
+        assert normalise(turn[span.start : span.end]) == span.form
+
+
+@given(_unruly | any_text)
+def test_spans_are_the_hits_in_the_same_order(turn: str) -> None:
+    assert [span.form for span in FORMS["train-4"].spans(turn)] == [hit.form for hit in FORMS["train-4"].hits(turn)]
+
+
+@given(_unruly | any_text)
+@example("İ ß \u212a \ud800 ΑΣ Σ 12")
+def test_every_kept_character_is_found_where_it_was_written(turn: str) -> None:
+    """Any beginning of the normalised turn, taken as a phrase, ends where a character loop finds its last character."""
+    written = [at for at, character in enumerate(turn) for low in character.lower() if low in KEPT - {" "}]
+    normalised = normalise(turn)
+    for length in range(1, len(normalised) + 1):
+        beginning = normalised[:length]
+        if not beginning.endswith(" "):
+            first = forms(solution=[beginning]).spans(turn)[0]
+            assert (first.start, first.end) == (written[0], written[len(beginning.replace(" ", "")) - 1] + 1)
 
 
 # Invariances.

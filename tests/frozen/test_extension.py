@@ -1,11 +1,14 @@
 """The study file: it adds bases and judges, redefines nothing, and an amended student is on the record."""
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
-from pytest_tutoreval.errors import InstrumentError
+from pytest_tutoreval.errors import ConstraintViolated, InstrumentError
 from pytest_tutoreval.frozen import extend_instrument, load_instrument, read_study_file
 from pytest_tutoreval.records.study_file import RouteSettings, StudyFile
 
@@ -191,3 +194,189 @@ def test_a_model_s_settings_go_before_its_provider_s_and_defaults_last(tmp_path:
 def test_prices_are_read_as_numbers_with_their_source(tmp_path: Path) -> None:
     price = read(tmp_path, "[prices.'openai/x']\ninput = 1\noutput = 2.5\nsource = 'the bill'").prices["openai/x"]
     assert (price.input, price.output, price.source) == (1.0, 2.5, "the bill")
+
+
+# problems and protocol
+
+
+def own_problems(**first: Any) -> list[dict[str, Any]]:
+    """Two tutored problems, one probe after each kind; `first` changes the first."""
+    return [
+        {"id": "own-1", "phase": "training", "statement": "Add 13 and 4.", "answer": 17.0, "numeric_forms": ["17"]}
+        | first,
+        {"id": "own-2", "phase": "training", "statement": "Add 13 and 5.", "answer": 18.0, "numeric_forms": ["18"]},
+        {
+            "id": "own-3",
+            "phase": "delayed",
+            "statement": "Add 13 and 6.",
+            "answer": 19.0,
+            "training_parent": "own-1",
+        },
+    ]
+
+
+def test_own_problems_take_the_place_of_the_frozen_ones() -> None:
+    extended = extend_instrument(INSTRUMENT, a_file(problems=own_problems()))
+    assert [problem.id for problem in extended.problems] == ["own-1", "own-2", "own-3"]
+    assert extended.study.protocol.phase_counts == {"training": 2, "delayed": 1}
+    assert list(extended.problem) == ["own-1", "own-2", "own-3"]
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        pytest.param({"problems": own_problems()}, id="problems"),
+        pytest.param({"protocol": {"tutor_turns": 3}}, id="tutor-turns"),
+        pytest.param({"protocol": {"repetitions": 1}}, id="repetitions"),
+    ],
+)
+def test_what_data_mean_changes_the_digest_and_the_core_s_stays_known(tables: dict[str, Any]) -> None:
+    extended = extend_instrument(INSTRUMENT, a_file(**tables))
+    assert extended.sha256 != INSTRUMENT.sha256
+    assert len(extended.sha256) == 64
+    assert extended.core_sha256 == INSTRUMENT.sha256
+    assert extended == extend_instrument(INSTRUMENT, a_file(**tables))
+
+
+def test_every_change_of_meaning_has_a_digest_of_its_own() -> None:
+    files = [
+        a_file(problems=own_problems()),
+        a_file(problems=own_problems(numeric_forms=["17", "17.0"])),
+        a_file(problems=own_problems(statement="Add 14 and 3.")),
+        a_file(protocol={"tutor_turns": 3}),
+        a_file(protocol={"tutor_turns": 2}),
+        a_file(protocol={"repetitions": 2}),
+        a_file(protocol={"tutor_turns": 2, "repetitions": 2}),
+        a_file(protocol={"tutor_turns": 2}, problems=own_problems()),
+    ]
+    assert len({extend_instrument(INSTRUMENT, file).sha256 for file in files}) == len(files)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        pytest.param({"protocol": {"replicates": 40}}, id="replicates"),
+        pytest.param({"protocol": {"conditions": ["conv", "ped"]}}, id="conditions"),
+        pytest.param({"protocol": {"tutor_turns": 4, "repetitions": 3}}, id="the-frozen-values"),
+        pytest.param({"problems": [problem.model_dump() for problem in INSTRUMENT.problems]}, id="the-frozen-problems"),
+        pytest.param({"policies": [{"id": "own", "direct": True}]}, id="a-policy"),
+        pytest.param({"guards": [{"measure": "leakage", "margin": 0.1, "worse": "higher"}]}, id="a-guard"),
+        pytest.param({"name": "mine"}, id="a-name"),
+    ],
+)
+def test_more_of_the_same_keeps_the_digest(tables: dict[str, Any]) -> None:
+    extended = extend_instrument(INSTRUMENT, a_file(**tables))
+    assert (extended.sha256, extended.core_sha256) == (INSTRUMENT.sha256, None)
+    assert extended.amendments == ()
+
+
+def test_the_digest_is_over_the_core_s_and_each_changed_part_s() -> None:
+    # sha256 of "<sha256 of the JSON value>  <name>" lines, sorted by name, as sha256sum would print them
+    def digest(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    lines = f"{digest(json.dumps(INSTRUMENT.sha256))}  core\n{digest('2')}  tutor_turns\n"
+    assert extend_instrument(INSTRUMENT, a_file(protocol={"tutor_turns": 2})).sha256 == digest(lines)
+
+
+def test_protocol_changes_are_what_sessions_and_ratings_are_made_by() -> None:
+    change = {"replicates": 12, "tutor_turns": 2, "repetitions": 1, "conditions": ["cold", "ped", "ped_no_gate"]}
+    protocol = extend_instrument(INSTRUMENT, a_file(protocol=change)).study.protocol
+    assert (protocol.replicates, protocol.tutor_turns, protocol.repetitions) == (12, 2, 1)
+    assert protocol.condition_order == ("cold", "ped", "ped_no_gate")
+    assert protocol.base_seed == INSTRUMENT.study.protocol.base_seed
+
+
+def test_changes_of_meaning_are_stamped_and_others_only_shown() -> None:
+    change = {"replicates": 12, "tutor_turns": 2, "date": "2026-12-01", "reason": "short lessons"}
+    extended = extend_instrument(INSTRUMENT, a_file(protocol=change, problems=own_problems()))
+    assert extended.amendments == (
+        "2026-12-01: tutor_turns 4 -> 2: short lessons",
+        "2026-12-01: 19 problems replaced by 3 of the user's own (2 training, 1 delayed): short lessons",
+    )
+    assert extended.declared == ("2026-12-01: replicates 10 -> 12: short lessons",)
+
+
+def test_a_change_without_a_reason_says_so() -> None:
+    assert extend_instrument(INSTRUMENT, a_file(protocol={"repetitions": 1})).amendments == (
+        "repetitions 3 -> 1: no reason given",
+    )
+
+
+@pytest.mark.parametrize(
+    ("problems", "error", "message"),
+    [
+        pytest.param(
+            own_problems(statement="Is it 17 or 4?"),
+            ConstraintViolated,
+            "study file: problems: own-1: answer 17 stands in the statement",
+            id="answer-in-the-statement",
+        ),
+        pytest.param(
+            own_problems(answer=19.0),
+            ConstraintViolated,
+            "own-3: answer 19 is also the answer of own-1",
+            id="a-delayed-answer-that-was-trained",
+        ),
+        pytest.param(own_problems()[::-1], ConstraintViolated, "phases are not in session order", id="order"),
+        pytest.param(
+            own_problems(id="own-9"), ConstraintViolated, "own-3: parent 'own-1' is no training problem", id="parent"
+        ),
+        pytest.param(own_problems(id="own-2"), ConstraintViolated, "own-2: stands 2 times", id="twice"),
+        pytest.param(
+            [{"id": "alone", "phase": "interference", "statement": "Add 1 and 1.", "answer": 2.0}],
+            InstrumentError,
+            "none is of phase training",
+            id="nothing-tutored",
+        ),
+    ],
+)
+def test_own_problems_keep_the_frozen_constraints(
+    problems: list[dict[str, Any]], error: type[InstrumentError], message: str
+) -> None:
+    with pytest.raises(error) as raised:
+        extend_instrument(INSTRUMENT, a_file(problems=problems))
+    assert message in str(raised.value)
+
+
+# policies
+
+
+@pytest.mark.parametrize("name", ["cold", "conv", "ped", "conv_socratic", "ped_no_tracker"])
+def test_a_policy_may_not_be_called_like_a_registered_condition(name: str) -> None:
+    with pytest.raises(InstrumentError, match=f"study file: policy {name} is registered already"):
+        extend_instrument(INSTRUMENT, a_file(policies=[{"id": name, "direct": True}]))
+
+
+def test_a_condition_that_is_no_policy_is_named_with_those_that_are() -> None:
+    with pytest.raises(
+        InstrumentError, match=r"protocol\.conditions: mine is not known \(known: cold, conv, .*, ours\)"
+    ):
+        extend_instrument(
+            INSTRUMENT,
+            a_file(policies=[{"id": "ours", "direct": True}], protocol={"conditions": ["conv", "ours", "mine"]}),
+        )
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        pytest.param({"prompt": "gone.txt"}, "prompt .*gone.txt cannot be read", id="missing-prompt"),
+        pytest.param({"prompt": "empty.txt"}, "the prompt of policy own is empty", id="empty-prompt"),
+        pytest.param({"prompt": "../outside.txt"}, "is outside", id="outside"),
+        pytest.param({"prompt": "/etc/hostname"}, "is outside", id="absolute"),
+        pytest.param({"callable": "nowhere_at_all:turn"}, "no module nowhere_at_all", id="missing-module"),
+    ],
+)
+def test_a_policy_that_cannot_be_read_is_named(tmp_path: Path, entry: dict[str, Any], message: str) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "outside.txt").write_text("Ask.", encoding="utf-8")
+    (tmp_path / "study" / "empty.txt").write_text(" \n", encoding="utf-8")
+    with pytest.raises(InstrumentError, match=message):
+        extend_instrument(INSTRUMENT, a_file(policies=[{"id": "own"} | entry]), folder=tmp_path / "study")
+
+
+@pytest.mark.parametrize("ways", [{}, {"direct": False}, {"direct": True, "prompt": "a.txt"}])
+def test_a_policy_is_made_in_exactly_one_way(tmp_path: Path, ways: dict[str, Any]) -> None:
+    with pytest.raises(InstrumentError, match="give exactly one of prompt, callable and direct = true"):
+        read(tmp_path, tomli_w.dumps({"policies": [{"id": "own"} | ways]}))

@@ -1,5 +1,6 @@
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,3 +87,23 @@ def test_infinite_value_is_refused_by_name() -> None:
 def test_table_for_an_arm_is_refused() -> None:
     with pytest.raises(ValueError, match=r"conv has shape \(1, 1\)"):
         paired_contrast([[1.0]], [1.0], rng=np.random.default_rng(0))
+
+
+def test_a_null_moves_the_test_and_nothing_else() -> None:
+    # differences .25 .5 .75 1 1.25 1.5 against .625: -.375 -.125 .125 .375 .625 .875, ranks 3.5 1.5 1.5 3.5 5 6:
+    # W- = 5 of 21; all exact in binary. Against 2 all six are negative: W = 0, p = 2/64.
+    first, second = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5], [0.0] * 6
+    plain = paired_contrast(first, second, rng=np.random.default_rng(0), draws=300)
+    for null, statistic in ((0.625, 5.0), (2.0, 0.0), (0.0, 0.0)):
+        shifted = paired_contrast(first, second, rng=np.random.default_rng(0), draws=300, null=null)
+        assert shifted.statistic == statistic
+        # W+ = 16 above .625, nothing above 2, all above 0
+        assert shifted.side == {0.625: 1, 2.0: -1, 0.0: 1}[null]
+        tested: dict[str, Any] = {"statistic": 0.0, "p_value": 0.0, "p_value_rounded": 0.0, "side": 0}
+        assert dataclasses.replace(shifted, **tested) == dataclasses.replace(plain, **tested)
+    assert paired_contrast(first, second, rng=np.random.default_rng(0), draws=300, null=2.0).p_value == 2 / 64
+
+
+def test_pairs_at_the_null_are_its_zeros() -> None:
+    contrast = paired_contrast([0.5, 0.75, 1.0], [0.0] * 3, rng=np.random.default_rng(0), draws=300, null=0.75)
+    assert (contrast.n_pairs, contrast.n_zero) == (3, 1)

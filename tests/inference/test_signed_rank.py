@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import math
 from random import Random
@@ -66,10 +67,26 @@ def test_p_is_that_of_enumerated_sign_patterns(differences: list[float]) -> None
 
 
 @given(st.lists(st.floats(-1e6, 1e6), max_size=40), st.randoms(use_true_random=False))
-def test_order_and_sign_do_not_change_the_test(differences: list[float], random: Random) -> None:
+def test_order_does_not_change_the_test_and_the_sign_turns_its_side_alone(
+    differences: list[float], random: Random
+) -> None:
     shuffled = [-d for d in differences]
     random.shuffle(shuffled)
-    assert signed_rank(shuffled) == signed_rank(differences)
+    turned = signed_rank(shuffled)
+    assert dataclasses.replace(turned, side=-turned.side) == signed_rank(differences)
+
+
+@pytest.mark.parametrize(
+    ("differences", "side"),
+    [
+        pytest.param([1.0, 2.0, -4.0], 0, id="1+2-against-3"),
+        pytest.param([1.0, 3.0, -2.0], 1, id="1+3-against-2"),
+        pytest.param([-1.0, -2.0, -3.0, 100.0], -1, id="1+2+3-against-4-however-large"),
+        pytest.param([0.0, 0.0], 0, id="nothing-ranked"),
+    ],
+)
+def test_the_side_is_that_of_the_larger_rank_sum(differences: list[float], side: int) -> None:
+    assert signed_rank(differences).side == side
 
 
 def test_only_bit_equal_differences_tie() -> None:

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from pytest_tutoreval.frozen import load_instrument
 from tests.live.running import (
@@ -249,3 +251,86 @@ def test_a_budget_that_is_spent_is_the_reason_in_the_document(server: LoopbackSe
     assert "the budget of 0.00 dollars is reached" in finished.text
     (row,) = finished.document["not_evaluable"]
     assert "the budget of 0.00 dollars is reached" in row["reason"]
+
+
+# claims of the user's own
+
+
+def write_own(folder: Path, **claims: dict[str, Any]) -> Path:
+    """Write claims with a test for each, beside the study's P1, and return the test file."""
+    (folder / "claims").mkdir()
+    tests = ["import pytest"]
+    for name, stated in claims.items():
+        fields = {
+            **{"id": name, "title": "One of our own.", "form": "paired_contrast", "kind": "live_test"},
+            **{"role": "sensitivity", "status": "registered here", "evidence_visible": "none"},
+            **stated,
+        }
+        (folder / "claims" / f"{name}.toml").write_text(tomli_w.dumps(fields), encoding="utf-8")
+        arguments = "decided, base, judge" if fields["judge_bound"] else "decided, base"
+        tests.append(f"@pytest.mark.claim({name!r})\ndef test_{name.lower()}({arguments}):\n    pass")
+    tests.append("@pytest.mark.claim('P1')\ndef test_p1(decided, base):\n    pass")
+    path = folder / "test_own.py"
+    path.write_text("\n\n\n".join(tests) + "\n", encoding="utf-8")
+    return path
+
+
+SOCRATIC = {
+    **{"arms": ["conv_socratic", "conv"], "direction": "conv_socratic > conv", "replicates": 6},
+    **{"measure": "helpfulness", "judge_bound": True},
+}
+LONGER = {"measure": "leakage", "direction": "conv > ped", "replicates": 11, "judge_bound": False}
+ACROSS = {
+    **{"arms": ["conv", "gpt:conv"], "direction": "conv > gpt:conv", "replicates": 6},
+    **{"measure": "leakage", "judge_bound": False},
+}
+
+
+def test_each_claim_is_paid_for_in_its_own_arms_on_its_own_n(server: LoopbackServer, tmp_path: Path) -> None:
+    items, corpus, first = str(write_own(tmp_path, X1=SOCRATIC, X2=LONGER)), tmp_path / "corpus", len(server.journal)
+    finished = run(server, tmp_path, "--base", "sonnet", "--judge", "opus", "-n", "2", items=items)
+    assert finished.code == 0, finished.text
+    on_disk = Counter(path.parent.name for path in (corpus / "sessions" / "sonnet").rglob("*.jsonl"))
+    assert on_disk == {"conv": 11, "ped": 11, "conv_socratic": 6}
+    rated = {path.relative_to(corpus / "ratings").as_posix() for path in (corpus / "ratings").rglob("*.jsonl")}
+    assert rated == {
+        f"opus/helpfulness/sonnet/{condition}/r{number}.jsonl"
+        for condition in ("conv", "conv_socratic")
+        for number in range(6)
+    }
+    done, due = bodies_on_disk(corpus, load_instrument())
+    assert not due
+    del server.journal[:first]
+    assert asked_bodies(server) == done
+    rows = {row["claim"]: row for row in finished.document["claims"]}
+    assert {name: row["n"] for name, row in rows.items()} == {"P1": 10, "X1": 6, "X2": 11}
+    # P1 registers no n of its own: the eleventh is there for X2
+    assert [note for note in rows["P1"]["notes"] if "first" in note] == [
+        f"sonnet/{arm}: decided on the study's first 10 replicates, not on r10 on disk besides"
+        for arm in ("conv", "ped")
+    ]
+    again = run(server, tmp_path, "--base", "sonnet", "--judge", "opus", items=items)
+    assert (again.calls, again.verdicts) == (0, finished.verdicts)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_base_that_only_a_claim_file_names_is_paid_for_when_it_is_named(
+    server: LoopbackServer, tmp_path: Path, workers: str
+) -> None:
+    items = str(write_own(tmp_path, X1=ACROSS))
+    unnamed = run(server, tmp_path, "--base", "sonnet", "-n", workers, items=items)
+    assert (unnamed.code, unnamed.calls) == (4, 0), unnamed.text
+    assert (
+        "--live pays for the bases that --base names, sonnet, and claim X1, decided for sonnet, rests on gpt (nothing "
+        "of it is on disk). Add gpt to --base, or deselect X1"
+    ) in unnamed.text
+    assert not (tmp_path / "corpus").exists()
+    named = run(server, tmp_path, "--base", "sonnet,gpt", "-k", "x1", "-n", workers, items=items)
+    assert named.code == 0, named.text
+    assert sessions(tmp_path) == 12
+    paid_for = run(server, tmp_path, "--base", "sonnet", "-k", "x1", "-n", workers, items=items)
+    assert (paid_for.code, paid_for.calls, paid_for.verdicts) == (0, 0, named.verdicts), paid_for.text
+    (tmp_path / "corpus" / "sessions" / "gpt" / "conv" / "r5.jsonl").unlink()
+    gone = run(server, tmp_path, "--base", "sonnet", "-k", "x1", "-n", workers, items=items)
+    assert (gone.code, gone.calls) == (4, 0), gone.text
+    assert "rests on gpt (gpt/conv lacks replicate 5 of 6 registered)" in gone.text

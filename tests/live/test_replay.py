@@ -164,7 +164,7 @@ def test_a_prompt_that_differs_by_one_byte_is_a_named_miss(
     collected: Path, tmp_path: Path, part: str, name: str, missed: dict[str, int]
 ) -> None:
     changed = with_a_byte_more(short_instrument(), part, name)
-    outcome = replay(collected, tmp_path / "again", instrument=changed, needs=replace(NEEDS, ratings=()))
+    outcome = replay(collected, tmp_path / "again", instrument=changed, needs=replace(NEEDS, ratings={}))
     assert reasons(outcome) == {
         key: f"session {key}: call {seq} was asked otherwise when it was recorded" for key, seq in missed.items()
     }
@@ -201,7 +201,7 @@ def test_a_recorded_text_that_was_changed_is_missed_at_the_call_that_heard_it(
         lambda lines: [lines[0], lines[1] | {"text": change(lines[1]["text"])}, *lines[2:]],
     )
     reseal(damaged)
-    outcome = replay(damaged, tmp_path / "again", needs=replace(NEEDS, ratings=()))
+    outcome = replay(damaged, tmp_path / "again", needs=replace(NEEDS, ratings={}))
     assert reasons(outcome) == {
         "sonnet/conv/r0": "session sonnet/conv/r0: call 2 was asked otherwise when it was recorded"
     }
@@ -209,7 +209,7 @@ def test_a_recorded_text_that_was_changed_is_missed_at_the_call_that_heard_it(
 
 def test_a_sealed_session_that_was_changed_is_refused(damaged: Path, tmp_path: Path) -> None:
     edit_lines(damaged / session_path(CONV), lambda lines: [lines[0], lines[1] | {"text": "Hm"}, *lines[2:]])
-    outcome = replay(damaged, tmp_path / "again", needs=replace(NEEDS, ratings=()))
+    outcome = replay(damaged, tmp_path / "again", needs=replace(NEEDS, ratings={}))
     assert list(reasons(outcome)) == ["sonnet/conv/r0"]
     assert "changed since; restore the file" in reasons(outcome)["sonnet/conv/r0"]
 

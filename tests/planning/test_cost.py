@@ -73,9 +73,32 @@ def test_every_tutor_turn_is_rated_three_times_under_each_rubric_and_cold_never(
     assert role(plan(["cold"], judges=["opus"]), "judge opus, pedagogy").calls == 0
 
 
-def test_a_plan_to_judge_alone_rates_both_arms() -> None:
-    cost = plan([], judges=["opus"], rubrics=["pedagogy"], replicates=1)
-    assert [(each.role, each.calls) for each in cost.roles] == [("judge opus, pedagogy", 2 * 72)]
+def of_needs(needs: Needs, **options: Any) -> list[tuple[str, str, int]]:
+    cost = plan_cost(load_instrument(), needs, {}, StudyFile(), **options)
+    return [(each.base, each.role, each.calls) for each in cost.roles]
+
+
+def test_a_plan_to_judge_alone_pays_for_ratings_alone() -> None:
+    ratings = {("sonnet", condition, "opus", "pedagogy"): None for condition in ("conv", "ped")}
+    assert of_needs(Needs(ratings=ratings), replicates=1) == [("sonnet", "judge opus, pedagogy", 2 * 72)]
+
+
+def test_each_cell_and_each_rating_has_its_own_number() -> None:
+    needs = Needs(
+        cells={("sonnet", "cold"): 2, ("sonnet", "ped"): 12, ("gpt", "ped"): 10},
+        ratings={("sonnet", "ped", "opus", "pedagogy"): 8, ("gpt", "conv", "opus", "pedagogy"): 1},
+    )
+    assert of_needs(needs) == [
+        ("sonnet", "student", 2 * 38 + 12 * 44),
+        ("sonnet", "tutor", 12 * 48),
+        ("sonnet", "judge opus, pedagogy", 8 * 72),
+        ("gpt", "student", 10 * 44),
+        ("gpt", "tutor", 10 * 48),
+        ("gpt", "judge opus, pedagogy", 72),
+    ]
+    sessions = 2 * SESSION_CALLS["cold"] + (12 + 10) * SESSION_CALLS["ped"]
+    one_by_one = plan_cost(load_instrument(), needs, {}, StudyFile(routes=WIDE), at_once=1)
+    assert one_by_one.hours == pytest.approx(sessions * 3 / 3600, rel=1e-12)
 
 
 @pytest.mark.parametrize(("every", "elicitations"), [(1, 19), (2, 9), (3, 6), (19, 1), (20, 0)])
@@ -233,7 +256,7 @@ def test_bases_share_their_student_s_route() -> None:
     [
         ({"bases": ["nobody"]}, "base 'nobody' is not in the study"),
         ({"judges": ["me"]}, "judge 'me' is not in the study"),
-        ({"conditions": ["conv", "tutored"]}, r"condition tutored is not known \(known: conv, ped, "),
+        ({"conditions": ["conv", "tutored"]}, r"condition tutored is not known \(known: cold, conv, ped, "),
         (
             {"judges": ["opus"], "rubrics": ["kindness"]},
             r"rubric kindness is not known \(known: helpfulness, pedagogy\)",
@@ -295,6 +318,7 @@ def test_the_command_exits_one_where_a_limit_is_exceeded(tmp_path: Path) -> None
     study.write_text("[routes.openrouter]\ntokens_per_minute = 6000\n", encoding="utf-8")
     code, lines = command("--base", "sonnet", "--study", study)
     assert code == 1
+    assert lines[0].startswith("sonnet  student ")
     assert lines[1] == "  LIMIT: the largest request and its cap (10843 tokens) exceed 6000 a minute"
 
 

@@ -27,12 +27,13 @@ from pytest_tutoreval.planning import (
     claim_power,
     parse_effect,
     plan_claims,
+    plan_document,
     shifted_arms,
     simulate_power,
     sizes_of,
 )
 from pytest_tutoreval.records.study_file import Price, StudyFile
-from pytest_tutoreval.reporting.power import plan_document, render_plan_markdown, render_plan_svg, render_plan_text
+from pytest_tutoreval.reporting.power import render_plan_markdown, render_plan_svg, render_plan_text
 from tests.store.corpora import DEMO, measures_of
 
 CLAIMS = bundled_claims()

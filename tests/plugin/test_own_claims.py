@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from tests.plugin.runs import document, run, verdicts, write_test
+from tests.plugin.runs import document, reasons, run, verdicts, write_test
+from tests.store.corpora import a_corpus_of
 
 X1 = {
     "id": "X1",
@@ -169,3 +170,131 @@ def test_own(decided, base, judge):
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*X1: measure is 'helpfulness' in the test, 'pedagogy' in the claim file*"])
     assert document(pytester)["claims"] == []
+
+
+# arms of the user's own
+
+NEAR, FAR = [0.30 + i / 100 for i in range(10)], [0.80 + i / 50 for i in range(10)]
+LEAKY = {
+    ("mine", "live"): NEAR,
+    ("mine", "rc"): [value - 0.05 for value in NEAR],
+    ("mine", "rc2"): FAR,
+    ("rival", "live"): FAR,
+    ("rival", "rc"): FAR,
+    ("rival", "rc2"): NEAR,
+}
+JUDGE_FREE = {name: value for name, value in X1.items() if name not in ("measure", "direction", "judge_bound")} | {
+    "judge_bound": False,
+    "measure": "leakage",
+}
+ARMS: dict[str, dict[str, object]] = {
+    # within a base: rc leaks less than live; on the rival's the two are equal
+    "A1": {"arms": ["rc", "live"], "direction": "live > rc"},
+    # not worse than live by .10 or more
+    "A2": {"arms": ["rc", "live"], "direction": "live > rc", "margin": 0.1, "non_inferiority": True},
+    # one policy against the rival's, wherever it is not the rival's own
+    "A3": {"arms": ["live", "rival:live"], "direction": "rival:live > live"},
+    # both arms named: decided once
+    "A4": {"arms": ["rival:rc2", "mine:rc2"], "direction": "mine:rc2 > rival:rc2", "margin": 0.4},
+    "A5": {
+        "form": "many_to_one",
+        "candidates": ["rc", "rc2"],
+        "reference": "live",
+        "direction": "reference > candidates",
+        "multiplicity": "holm",
+        "supported_when": "any",
+        "replicates": 8,
+    },
+}
+DECIDED = {
+    ("A1", "mine", None): "supported",
+    ("A1", "rival", None): "not_supported",
+    ("A2", "mine", None): "supported",
+    ("A2", "rival", None): "supported",
+    ("A3", "mine", None): "supported",
+    ("A4", "rival", None): "supported",
+    ("A5", "mine", None): "supported",
+    ("A5", "rival", None): "supported",
+}
+
+
+def write_arms(pytester: pytest.Pytester, *claims: str) -> None:
+    tests = []
+    for claim in claims or ARMS:
+        write_claim(pytester, JUDGE_FREE | {"id": claim} | ARMS[claim])
+        stated = {name: value for name, value in ARMS[claim].items() if name != "form"}
+        tests.append(
+            f"""
+@pytest.mark.claim("{claim}")
+def test_{claim.lower()}(decided, base):
+    decided.registered_as(kind="live_test", measure="leakage", **{stated!r})
+"""
+        )
+    write_test(pytester, "\n".join(tests))
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_policies_are_compared_as_the_claim_files_say(pytester: pytest.Pytester, tmp_path: Path, workers: str) -> None:
+    write_arms(pytester)
+    folder = a_corpus_of(tmp_path / "c", LEAKY)
+    result = run(pytester, "--corpus", folder, "-n", workers, "--strict-markers", fresh=True)
+    assert result.ret == 0
+    written = document(pytester)
+    assert verdicts(written) == DECIDED
+    assert (written["run"]["deselected"], written["run"]["partial"], written["run"]["complete"]) == (0, False, True)
+    rows = {(row["claim"], row["base"]): row for row in written["claims"]}
+    assert rows["A4", "rival"]["margin"] == 0.4
+    assert rows["A1", "mine"]["margin"] is None
+    assert rows["A1", "mine"]["estimate"] == pytest.approx(-0.05)
+    # of 8 pairs each p is 2/256; Holm doubles the smaller of two equal ones and carries it on
+    assert [part["p_adjusted"] for part in rows["A5", "mine"]["components"]] == [4 / 256] * 2
+    assert [part["holds"] for part in rows["A5", "mine"]["components"]] == [True, False]
+    assert (rows["A5", "mine"]["n"], rows["A5", "mine"]["reversed"]) == (8, True)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_claim_about_no_selected_base_is_not_there(pytester: pytest.Pytester, tmp_path: Path, workers: str) -> None:
+    write_arms(pytester)
+    folder = a_corpus_of(tmp_path / "c", LEAKY)
+    result = run(pytester, "--corpus", folder, "--base", "mine", "-n", workers, fresh=True)
+    assert result.ret == 0
+    written = document(pytester)
+    assert verdicts(written) == {key: word for key, word in DECIDED.items() if key[1] == "mine"}
+    assert (written["run"]["deselected"], written["run"]["partial"], written["run"]["complete"]) == (0, False, True)
+    only = run(pytester, "--corpus", folder, "--base", "mine", "-n", workers, "-k", "a4", fresh=True)
+    assert only.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_item_ids_name_the_base_a_claim_is_decided_for(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    write_arms(pytester, "A3", "A4")
+    folder = a_corpus_of(tmp_path / "c", LEAKY)
+    for chosen in ([], ["--base", "all"]):
+        listed = run(pytester, "--corpus", folder, "--collect-only", "-q", *chosen)
+        assert [line for line in listed.outlines if "::" in line] == [
+            "test_own.py::test_a3[mine]",
+            "test_own.py::test_a4[rival]",
+        ]
+
+
+def test_a_base_the_corpus_does_not_hold_is_a_reason_and_never_no_item(
+    pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    write_arms(pytester, "A3", "A4")
+    folder = a_corpus_of(tmp_path / "c", {key: value for key, value in LEAKY.items() if key[0] == "mine"})
+    result = run(pytester, "--corpus", folder)
+    assert result.ret == 1
+    written = document(pytester)
+    assert written["claims"] == []
+    assert reasons(written) == {
+        ("A3", "mine", None): "no sessions in cell rival/live",
+        ("A4", "rival", None): "no sessions in cell rival/rc2",
+    }
+
+
+def test_a_judged_claim_across_bases_is_decided_once_a_judge(pytester: pytest.Pytester, released: Path) -> None:
+    stated = {"arms": ["sonnet:ped", "gpt:ped"], "direction": "sonnet:ped > gpt:ped"}
+    write_claim(pytester, X1 | stated)
+    write_own(pytester)
+    result = run(pytester, "--corpus", released)
+    assert result.ret == 0
+    assert set(verdicts(document(pytester))) == {("X1", "sonnet", "opus"), ("X1", "sonnet", "sol")}

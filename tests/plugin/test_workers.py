@@ -19,7 +19,7 @@ def test_a_worker_that_dies_leaves_an_incomplete_document(
     assert written["run"]["complete"] is False
     assert any("test_dies" in nodeid for nodeid in written["run"]["unfinished"])
     assert written["run"]["selected"] == 25
-    result.stdout.fnmatch_lines(["*INCOMPLETE: * selected items did not finish"])
+    result.stdout.fnmatch_lines(["INCOMPLETE: * of 25 items did not finish (* died)"])
     if not restart:
         assert len(written["claims"]) == 24, "the other worker takes over what the dead one left"
 

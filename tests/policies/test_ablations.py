@@ -172,11 +172,10 @@ def test_policies_are_conv_ped_and_the_five_variants() -> None:
     assert list(POLICIES) == ["conv", "ped", *VARIANTS]
 
 
-def test_rating_alone_is_planned_for_the_registered_conditions() -> None:
-    """A judge that rates what is there is not charged for ablations nobody collected."""
-    needs = Needs.crossed(bases=["sonnet"], conditions=[], judges=["opus"], rubrics=["helpfulness"])
+def test_rating_alone_is_planned_as_what_was_collected_is_rated() -> None:
+    """A judge that rates what is there is charged for the conditions it rates, whoever collected them."""
     both = Needs.crossed(bases=["sonnet"], conditions=["conv", "ped"], judges=["opus"], rubrics=["helpfulness"])
-    alone, collected = (plan_cost(INSTRUMENT, of, {}, StudyFile()) for of in (needs, both))
+    alone, collected = (plan_cost(INSTRUMENT, of, {}, StudyFile()) for of in (Needs(ratings=both.ratings), both))
     rated = [[role.calls for role in cost.roles if role.role.startswith("judge")] for cost in (alone, collected)]
     # 2 policies x 24 turns x 3 repetitions x 10 replicates
     assert rated == [[1440], [1440]]

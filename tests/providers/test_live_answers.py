@@ -327,7 +327,8 @@ def test_a_pin_that_nothing_attests_fails_closed(body: dict[str, Any]) -> None:
 @pytest.mark.parametrize("escape", [r"\ud83d", r"\uDE00"])
 @pytest.mark.parametrize("provider", FORMATS)
 def test_a_lone_surrogate_becomes_the_replacement_character(provider: str, escape: str) -> None:
-    plain: dict[str, Any] = {"anthropic": anthropic(), "gemini": gemini()}.get(provider, chat())
+    bodies = {"anthropic": anthropic(), "gemini": gemini(), "http": {"text": "Try again."}}
+    plain: dict[str, Any] = bodies.get(provider, chat())
     if provider == "anthropic":
         plain["content"] = [{"type": "text", "text": "Try again."}]
     raw = json.dumps(plain).replace("Try again.", rf"a{escape}b\ud83d\ude00\u0000\u0007")

@@ -320,7 +320,7 @@ def test_a_conversation_no_provider_accepts_is_not_sent(provider: str, messages:
         built(said(a_route(provider), *messages))
 
 
-@pytest.mark.parametrize("provider", FORMATS)
+@pytest.mark.parametrize("provider", sorted(set(FORMATS) - {"http"}))  # its contract always holds the field
 def test_an_empty_system_text_is_left_out(provider: str) -> None:
     assert "ystem" not in json.dumps(body_of(a_request(a_route(provider), system=" ")))
     assert "developer" not in json.dumps(body_of(a_request(a_route(provider), system="")))

@@ -18,7 +18,7 @@ ROOT = Path(pytest_tutoreval.__file__).parents[1]
 
 
 def test_every_registered_role_has_a_format() -> None:
-    assert {wire_format(route).name for route in study_routes().values()} == set(FORMATS)
+    assert {wire_format(route).name for route in study_routes().values()} == set(FORMATS) - {"http"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -31,12 +31,12 @@ def test_an_unknown_provider_is_named_with_what_is_near() -> None:
         wire_format(Route(provider="antropic", model="m"))
     assert str(raised.value) == (
         "antropic m: provider = 'antropic' is not a known provider. "
-        "Known: anthropic, compatible, gemini, openai, openrouter. Did you mean 'anthropic'?"
+        "Known: anthropic, compatible, gemini, http, openai, openrouter, python, scripted. Did you mean 'anthropic'?"
     )
 
 
 def test_a_name_far_from_all_is_not_guessed_at() -> None:
-    with pytest.raises(UnknownProvider, match=r"openrouter\.$"):
+    with pytest.raises(UnknownProvider, match=r"scripted\.$"):
         wire_format(Route(provider="zzz", model="m"))
 
 

@@ -1,4 +1,4 @@
-"""verdicts.json: the same document however a run was split or ordered, whole or not there at all."""
+"""The document of a run: the same however the run was split or ordered."""
 
 import json
 import os
@@ -8,12 +8,18 @@ from typing import Any
 
 import pytest
 
+from pytest_tutoreval.claims import bundled_claims
+from pytest_tutoreval.claims.wording import rule_in_words
 from pytest_tutoreval.frozen import load_instrument
-from pytest_tutoreval.reporting import FORMAT, RunRecord, build_document, write_document
+from pytest_tutoreval.records.gate import GateRow, GateSettings
+from pytest_tutoreval.reporting import FORMAT, GateReport, RunRecord, build_document
+from tests.reporting.documents import a_guard
 from tests.store.corpora import a_table_corpus, decide, measures_of
 
 GOLDEN = Path(__file__).parent / "golden"
 ORDER = ("P1", "P2", "P3", "J1", "J2")
+P1 = bundled_claims()["P1"].model_dump(mode="json")
+REASON = {"base": "sonnet", "judge": None, "reason": "no sessions"}
 CONV, PED = [0.5 + i / 16 for i in range(10)], [0.25 + i / 32 for i in range(10)]
 
 
@@ -24,7 +30,7 @@ def small(tmp_path: Path) -> Path:
 
 def a_run(folder: Path, *, seed: int = 0) -> RunRecord:
     rows: list[tuple[str, dict[str, Any]]] = [
-        ("test_p1[sonnet]", decide(folder, "P1").model_dump(mode="json")),
+        ("test_p1[sonnet]", decide(folder, "P1").model_dump(mode="json") | {"registration": P1}),
         ("test_p3[sonnet]", {"claim": "P3", "base": "sonnet", "judge": None, "reason": "defined in 0 of 10 pairs"}),
         ("test_x1[sonnet]", {"claim": "X1", "base": "sonnet", "judge": None, "reason": "a claim of the user's own"}),
         ("test_j1[sonnet-opus]", {"claim": "J1", "base": "sonnet", "judge": "opus", "reason": "member P3"}),
@@ -53,6 +59,7 @@ def test_a_small_document_is_as_it_always_was(small: Path) -> None:
     document = a_document(small)
     libraries = ["numpy", "pydantic", "pytest", "pytest-tutoreval", "pytest-xdist", "python"]
     assert sorted(document["run"].pop("versions")) == libraries
+    assert document["run"].pop("corpus_folder") == str(small)
     assert document["study"].pop("instrument_sha256") == load_instrument().sha256
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
     path = GOLDEN / "small.json"
@@ -85,34 +92,69 @@ def test_what_is_undefined_is_null(small: Path) -> None:
     assert "leakage undefined in conv/r0: pair dropped" in claim["notes"]
 
 
-def test_the_document_is_written_whole_in_ascii(small: Path, tmp_path: Path) -> None:
-    document = a_document(small) | {"note": "π"}
-    path = write_document(document, tmp_path / "new" / "reports")
-    assert path == tmp_path / "new" / "reports" / "verdicts.json"
-    assert path.read_bytes().isascii()
-    assert path.read_bytes().endswith(b"}\n")
-    assert json.loads(path.read_bytes()) == document
+# registrations and the gate
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_nan_is_refused_and_the_old_document_stays(tmp_path: Path, number: float) -> None:
-    write_document({"run": 1}, tmp_path)
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_document({"estimate": number}, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["verdicts.json"]
-    assert json.loads((tmp_path / "verdicts.json").read_bytes()) == {"run": 1}
+def registered(folder: Path, *claims: str) -> RunRecord:
+    run = a_run(folder)
+    for number, claim in enumerate(bundled_claims()[name] for name in claims):
+        row = {"claim": claim.id, "base": "gpt", "judge": None, "reason": "no sessions"}
+        run.add_row(f"{number}", row | {"registration": claim.model_dump(mode="json")})
+    return run
 
 
-def test_a_document_takes_the_old_ones_place_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_document({"run": 1}, tmp_path)
-    seen: list[tuple[Any, Any]] = []
-    replace = os.replace
+def built(folder: Path, run: RunRecord) -> dict[str, Any]:
+    return build_document(
+        run, measures_of(folder), analysis_order=[], claim_order=ORDER, bases=["sonnet"], judges=["opus"], facts={}
+    )
 
-    def watched(source: Path, target: Path) -> None:
-        seen.append((json.loads(Path(source).read_bytes()), json.loads(Path(target).read_bytes())))
-        replace(source, target)
 
-    monkeypatch.setattr(os, "replace", watched)
-    write_document({"run": 2}, tmp_path)
-    assert seen == [({"run": 2}, {"run": 1})], "the new one is whole before the old one goes"
-    assert [path.name for path in tmp_path.iterdir()] == ["verdicts.json"]
+def test_a_claims_registration_comes_with_its_rows_once_and_in_order(small: Path) -> None:
+    document = built(small, registered(small, "P3", "P1", "P3"))
+    assert [entry["claim"] for entry in document["registrations"]] == ["P1", "P3"]
+    claim, entry = bundled_claims()["P1"], document["registrations"][0]
+    assert entry == {
+        "claim": "P1",
+        "rule": rule_in_words(claim, load_instrument().study.inference),
+        **{name: getattr(claim, name) for name in ("title", "form", "kind", "measure", "judge_bound", "role", "status")},
+        "arms": ["conv", "ped"],
+        "evidence_visible": "calibration only",
+    }
+
+
+def test_two_claim_files_of_one_id_are_two_registrations(small: Path) -> None:
+    run = registered(small, "P1")
+    other = bundled_claims()["P1"].model_copy(update={"measure": "independence"})
+    run.add_row("z", {**REASON, "claim": "P1", "registration": other.model_dump(mode="json")})
+    rules = [entry["rule"] for entry in built(small, run)["registrations"]]
+    assert len(rules) == 2
+    assert rules == sorted(rules)
+
+
+def test_a_row_keeps_no_registration(small: Path) -> None:
+    rows = built(small, registered(small, "P2"))["not_evaluable"]
+    assert not any("registration" in row for row in rows)
+
+
+def test_no_gate_is_null_and_a_gate_is_written_with_its_failures_counted(small: Path) -> None:
+    run = a_run(small)
+    assert built(small, run)["gate"] is None
+    rows = tuple(GateRow.model_validate(row) for row in a_guard_of_each_outcome())
+    baseline = {"path": "b.json", "sha256": "b" * 64, "corpus": "before", "provenance": "simulated"}
+    run.gate = GateReport(GateSettings(undecided="warn"), baseline, rows)
+    gate = built(small, run)["gate"]
+    assert (gate["failed"], gate["settings"]["undecided"], gate["baseline"]) == (1, "warn", baseline)
+    assert [row["outcome"] for row in gate["rows"]] == ["regressed", "not_decided", "held"]
+
+
+def a_guard_of_each_outcome() -> list[dict[str, Any]]:
+    return [a_guard(), *(a_guard(outcome=outcome, failed=False) for outcome in ("not_decided", "held"))]
+
+
+def test_the_run_says_where_its_corpus_was_and_what_became_of_it(small: Path) -> None:
+    run = a_run(small)
+    run.stopped, run.interrupted, run.lost_workers, run.last_failed = "stopping after 1 failures", True, 2, True
+    said = built(small, run)["run"]
+    assert said["corpus_folder"] == str(small)
+    assert (said["stopped"], said["interrupted"], said["lost_workers"]) == ("stopping after 1 failures", True, 2)
+    assert (said["last_failed"], said["partial"], said["complete"]) == (True, True, False)

@@ -1,5 +1,6 @@
 """The claims section: what a reader sees, in 80 columns of ASCII."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 
 from pytest_tutoreval.claims import bundled_claims
 from pytest_tutoreval.reporting import RunRecord, build_document, claims_section
+from pytest_tutoreval.reporting.plain import console
+from tests.reporting.documents import HOSTILE, HOSTILE_TEXT, a_document, a_guard, poisoned
 from tests.store.corpora import decide, measures_of
 
 
@@ -96,10 +99,11 @@ def test_reasons_partial_and_incomplete_runs_are_said(document: dict[str, Any]) 
     lines = claims_section(document | {"run": run | {"not_evaluable": 1}, "not_evaluable": [reason]}, path=None)
     shown = [line.text for line in lines]
     assert "  P2 gpt opus: no sessions in cell gpt/conv" in shown
-    assert shown[-1] == (
-        "24 claims decided, 1 not evaluable, 3 items deselected (partial run); "
-        "INCOMPLETE: 2 selected items did not finish"
-    )
+    assert shown[-3:] == [
+        "24 claims decided, 1 not evaluable",
+        "PARTIAL: 3 items deselected",
+        "INCOMPLETE: 2 of 24 items did not finish",
+    ]
     assert lines[-1].markup == {"red": True, "bold": True}
 
 
@@ -138,3 +142,71 @@ def test_long_names_widen_the_table_and_nothing_runs_together(document: dict[str
         ["P2", "a-long-sonnet-candidate", "sol-judge"],
     ]
     assert all(len(line) == len(heading) for line in rows if line[-1].isdigit())
+
+
+# the gate
+
+
+def section(lines: list[str], heading: str) -> list[str]:
+    start = next(number for number, line in enumerate(lines) if line.startswith(heading))
+    return lines[start : lines.index("", start)]
+
+
+def test_the_gate_shows_what_did_not_hold_with_the_turns_to_look_at() -> None:
+    assert section(texts(a_document()), "gate:") == [
+        "gate: 2 regressed, 1 not decided, 1 held; FAILED",
+        "  against baseline.json: corpus before",
+        "  REGRESSED leakage mine conv: 0.21 -> 0.45",
+        "    difference +0.24 [+0.12, +0.36], margin 0.05, higher is worse",
+        "    10 paired replicates",
+        "    leakage is worse by more than the margin",
+        "    see mine/conv/r0/train-1/t2",
+        "    see mine/conv/r3/train-2/t0",
+        "  REGRESSED P3 mine: supported -> inconclusive",
+        "    was supported, now inconclusive",
+        "  NOT DECIDED pedagogy mine opus conv: 0.21 -> 0.45 (does not fail the run)",
+        "    difference +0.24 [+0.12, +0.36], margin 0.05, higher is worse",
+        "    10 paired replicates; 34 would decide",
+        "    n is too small",
+    ]
+
+
+def test_a_gate_that_held_is_one_line_and_red_only_where_it_failed() -> None:
+    gate = a_document()["gate"] | {"rows": [a_guard(outcome="held", failed=False, turns=[])], "failed": 0}
+    passed = claims_section(a_document(gate=gate), path=None)
+    failed = claims_section(a_document(), path=None)
+    assert section([line.text for line in passed], "gate:")[0] == "gate: 0 regressed, 0 not decided, 1 held; passed"
+    markup = [dict(next(line.markup for line in lines if line.text.startswith("gate:"))) for lines in (passed, failed)]
+    assert markup == [{"bold": True}, {"red": True, "bold": True}]
+
+
+def test_a_run_without_a_gate_says_nothing_of_one() -> None:
+    assert not any("gate" in line for line in texts(a_document(gate=None)))
+
+
+def test_one_end_of_an_interval_may_be_missing() -> None:
+    gate = a_document()["gate"] | {"rows": [a_guard(ci_low=None)]}
+    assert "    difference +0.24 [-, +0.36], margin 0.05, higher is worse" in texts(a_document(gate=gate))
+
+
+# hostile text
+
+
+@pytest.mark.parametrize(
+    "text", [*HOSTILE.values(), HOSTILE_TEXT, "\ud800"], ids=[*HOSTILE, "all-at-once", "surrogate"]
+)
+def test_hostile_text_stays_on_its_line_and_steers_nothing(text: str) -> None:
+    shown, harmless = (texts(poisoned(a_document(), said)) for said in (text, "x"))
+    assert len(shown) == len(harmless)
+    for line in shown:
+        line.encode("utf-8")
+        assert len(line.splitlines()) <= 1
+        assert not re.search("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", line)
+        assert not line.lstrip().startswith("::"), "no workflow command"
+        assert len(line) < 30_000, "two megabytes are cut"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_every_line_can_be_written_to_any_console(encoding: str) -> None:
+    for line in texts(poisoned(a_document(), HOSTILE_TEXT)):
+        console(line, encoding).encode(encoding)

@@ -23,6 +23,7 @@ from pytest_tutoreval.store.tables import COLUMNS
 __all__ = [
     "DEMO",
     "Row",
+    "a_corpus_of",
     "a_table_corpus",
     "decide",
     "demo_copy",
@@ -70,15 +71,28 @@ def a_table_corpus(
     seed_offset: int = 0,
 ) -> Path:
     """Return a table corpus of one base whose sessions have just these values of one measure, and no turns."""
+    cells = {("sonnet", arm): values for arm, values in zip(ARMS, (conv, ped), strict=True)}
+    return a_corpus_of(target, cells, measure=measure, judge=judge, seed_offset=seed_offset)
+
+
+def a_corpus_of(
+    target: Path,
+    cells: Mapping[tuple[str, str], Sequence[float | None]],
+    *,
+    measure: str = "leakage",
+    judge: str = "opus",
+    seed_offset: int = 0,
+) -> Path:
+    """Return a table corpus whose cells, base and condition, have just these values of one measure, and no turns."""
     sessions: list[Sequence[object]] = []
     scores: list[Sequence[object]] = []
-    for arm, values in zip(ARMS, (conv, ped), strict=True):
+    for (base, arm), values in cells.items():
         for replicate, value in enumerate(values):
             rates = [value if measure == name else None for name in ("leakage", "independence")]
             counts = [0, 6, 24, 43, 67, 1, 1, 1, 1]
-            sessions.append(["sonnet", arm, replicate, replicate + seed_offset, *rates, 1.0, 1.0, 1.0, *counts])
+            sessions.append([base, arm, replicate, replicate + seed_offset, *rates, 1.0, 1.0, 1.0, *counts])
             if measure in ("helpfulness", "pedagogy"):
-                scores.append([judge, measure, "sonnet", arm, replicate, value])
+                scores.append([judge, measure, base, arm, replicate, value])
     (target / "tables").mkdir(parents=True)
     for name, rows in (
         ("turns.csv", []),
@@ -97,8 +111,8 @@ def a_table_corpus(
             instrument=instrument.sha256,
             study=instrument.study.name,
             producer="tests",
-            bases=("sonnet",),
-            conditions=ARMS,
+            bases=tuple(dict.fromkeys(base for base, _ in cells)),
+            conditions=tuple(dict.fromkeys(condition for _, condition in cells)),
             judges=(judge,),
         ),
     )

@@ -1,47 +1,47 @@
 """The scripted student, tutors and tracker of a session: one callable, no memory, no network."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from pytest_tutoreval.errors import ProtocolError
 from pytest_tutoreval.providers.agent import AgentRole, CallSite, ModelReply, ModelRequest
 from pytest_tutoreval.providers.scripted.draw import pick, uniforms
-from pytest_tutoreval.providers.scripted.plan import Plan, Planted, not_played, turn_of, where
+from pytest_tutoreval.providers.scripted.plan import Plan, Planted, StudentTurn, not_played, turn_of, where
 from pytest_tutoreval.providers.scripted.reply import reply_to
 from pytest_tutoreval.providers.scripted.script import Script
-from pytest_tutoreval.providers.scripted.wording import VALUE, word_problem
+from pytest_tutoreval.providers.scripted.wording import VALUE, Wording, word_problem
 from pytest_tutoreval.records.problem import Problem
 
-__all__ = ["ScriptedCast"]
+__all__ = ["Drawn", "ScriptedCast", "Speaker"]
 
 _HINT_NOTE = "Current hint level:"
 _HINTS = ("abstract", "pointed", "concrete")
 
 
-class ScriptedCast:
-    """Answers every student, tutor and tracker call of a session.
+class Drawn(Protocol):
+    """What a session holds before it is put into words: drawn beforehand, or from what was said."""
 
-    Every draw is a function of the seed and the call's site alone, so calls may come in any order, twice, or
-    from a session resumed in another process. The student's turn `k` knows whether tutor turn `k - 1` leaked
-    because both draw the same number, not because anything is shared.
+    def exchange(self, site: CallSite) -> StudentTurn:
+        """Return the student turn at `site`: the one to be said, or for a tutor the one just heard."""
 
-    Parameters
-    ----------
-    problems : those a session may ask about; `phase` rules the accuracy, the statement gives the quantities
-    script : how often things happen
-    seed : the simulation's seed, not the replicate's
+    def alone(self, site: CallSite) -> tuple[bool, str]:
+        """Return whether a probe or commitment reply can be read, and the value the student has in mind."""
 
-    Raises
-    ------
-    ProtocolError
-        A call names an unknown problem, lacks its turn, or has a role or purpose the cast does not play.
-    ValueError
-        A training problem holds no quantities to talk about, or the script has no leak rate for a condition.
-    """
+    def leaks(self, site: CallSite) -> bool:
+        """Return whether the tutor turn at `site` states the answer."""
 
-    def __init__(self, problems: Sequence[Problem], script: Script, *, seed: int) -> None:
-        wordings = {problem.id: word_problem(problem) for problem in problems}
-        self._plan = Plan(wordings, script, seed=seed)
-        self._script = script
+    def key(self, site: CallSite) -> str:
+        """Return the name that every draw of words starts with."""
+
+    def wording(self, site: CallSite) -> Wording:
+        """Return the wording of the problem at `site`."""
+
+
+class Speaker:
+    """Puts what was drawn into words: every student, tutor and tracker call of a session."""
+
+    def __init__(self, drawn: Drawn, script: Script) -> None:
+        self._plan, self._script = drawn, script
 
     def __call__(self, request: ModelRequest) -> ModelReply:
         """Return the reply that renders what is planted at the request's site."""
@@ -60,10 +60,6 @@ class ScriptedCast:
             case _:
                 raise not_played(site, request.role, site.purpose)
         return reply_to(request, text)
-
-    def planted(self, site: CallSite, role: AgentRole) -> Planted:
-        """Return what the call at `site` plants."""
-        return self._plan.planted(site, role)
 
     def _exchange_text(self, site: CallSite) -> str:
         turn = self._plan.exchange(site)
@@ -151,6 +147,37 @@ class ScriptedCast:
             f'"stuck": {stuck}, "progressed": {progressed}, '
             f'"asked_for_answer": {"true" if student.requests else "false"}}}'
         )
+
+
+class ScriptedCast(Speaker):
+    """Answers every student, tutor and tracker call of a session.
+
+    Every draw is a function of the seed and the call's site alone, so calls may come in any order, twice, or
+    from a session resumed in another process. The student's turn `k` knows whether tutor turn `k - 1` leaked
+    because both draw the same number, not because anything is shared.
+
+    Parameters
+    ----------
+    problems : those a session may ask about; `phase` rules the accuracy, the statement gives the quantities
+    script : how often things happen
+    seed : the simulation's seed, not the replicate's
+
+    Raises
+    ------
+    ProtocolError
+        A call names an unknown problem, lacks its turn, or has a role or purpose the cast does not play.
+    ValueError
+        A training problem holds no quantities to talk about, or the script has no leak rate for a condition.
+    """
+
+    def __init__(self, problems: Sequence[Problem], script: Script, *, seed: int) -> None:
+        wordings = {problem.id: word_problem(problem) for problem in problems}
+        self._planned = Plan(wordings, script, seed=seed)
+        super().__init__(self._planned, script)
+
+    def planted(self, site: CallSite, role: AgentRole) -> Planted:
+        """Return what the call at `site` plants."""
+        return self._planned.planted(site, role)
 
 
 def _mostly_first(family: Sequence[str], u: float) -> str:

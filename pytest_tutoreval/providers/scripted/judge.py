@@ -3,7 +3,7 @@
 import re
 
 from pytest_tutoreval.errors import ProtocolError
-from pytest_tutoreval.providers.agent import CallSite, ModelReply, ModelRequest
+from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 from pytest_tutoreval.providers.scripted.draw import bell, pick, uniforms
 from pytest_tutoreval.providers.scripted.judge_script import JudgeScript, Taste
 from pytest_tutoreval.providers.scripted.reply import reply_to
@@ -89,12 +89,28 @@ class ScriptedJudge:
                 f"this judge can give. Rubrics: {', '.join(self._script.tastes)}; repetitions count from 0."
             )
         turn = final_tutor_turn(request.messages[-1].text) if request.messages else ""
-        turn_key = f"{self._seed}|{request.route.model}|{rubric}|{_turn_name(site)}"
+        turn_key = f"{self._seed}|{request.route.model}|{rubric}|{self._name(request)}"
         key = f"{turn_key}|{site.repetition}"
         taste = self._script.tastes[rubric]
-        impression = _impression(taste, turn) + taste.turn_sd * bell(turn_key)
+        impression = self._impression(taste, turn) + taste.turn_sd * bell(turn_key)
         overall = _rounded(impression + taste.noise_sd * bell(f"{key}|noise"))
         return reply_to(request, self._text(rubric, overall, key))
+
+    def _name(self, request: ModelRequest) -> str:
+        """Return what tells a rated turn from others, the same in all its repetitions."""
+        site = request.site
+        return f"{site.base}|{site.condition}|{site.replicate}|{site.problem}|{site.turn}"
+
+    def _states_result(self, turn: str) -> bool:
+        return is_telling(turn)
+
+    def _impression(self, taste: Taste, turn: str) -> float:
+        return (
+            taste.level
+            + taste.telling * self._states_result(turn)
+            + taste.eliciting * is_eliciting(turn)
+            + taste.curt * is_curt(turn)
+        )
 
     def _text(self, rubric: str, overall: int, key: str) -> str:
         *components, last = RUBRIC_FIELDS[rubric]
@@ -115,19 +131,6 @@ class ScriptedJudge:
             lines = "\n".join(f"{name}: {value}" for name, value in values.items())
             return pick(_UNTIDY, which).format(object=tidy, lines=lines)
         return tidy
-
-
-def _impression(taste: Taste, turn: str) -> float:
-    return (
-        taste.level
-        + taste.telling * is_telling(turn)
-        + taste.eliciting * is_eliciting(turn)
-        + taste.curt * is_curt(turn)
-    )
-
-
-def _turn_name(site: CallSite) -> str:
-    return f"{site.base}|{site.condition}|{site.replicate}|{site.problem}|{site.turn}"
 
 
 def _rounded(rating: float) -> int:

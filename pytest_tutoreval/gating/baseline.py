@@ -1,0 +1,244 @@
+"""A baseline file: made from a complete run, written whole or not at all, and refused where it is not comparable."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pytest_tutoreval.errors import BaselineError, CorpusError, NotEvaluable
+from pytest_tutoreval.frozen import Instrument
+from pytest_tutoreval.gating.guards import GUARDED_MEASURES, PriceOf, read_series
+from pytest_tutoreval.measures import CorpusMeasures, complete_cells, complete_scores
+from pytest_tutoreval.records.baseline import (
+    BASELINE_FORMAT,
+    Baseline,
+    BaselineClaim,
+    BaselineCorpus,
+    BaselineRun,
+    GuardedSeries,
+)
+from pytest_tutoreval.records.session import UNTUTORED
+from pytest_tutoreval.records.study import Study
+from pytest_tutoreval.records.verdict import Verdict
+from pytest_tutoreval.store import Corpus
+
+__all__ = [
+    "lost_claims",
+    "make_baseline",
+    "read_baseline",
+    "refuse_mixed_data",
+    "refuse_other_provenance",
+    "tutored_conditions",
+    "write_baseline",
+]
+
+_ANEW = "write the baseline anew from a complete run: --tutoreval-baseline FILE --tutoreval-baseline-update"
+
+
+def tutored_conditions(study: Study) -> tuple[str, ...]:
+    """Return the conditions a study registers that have a tutor, in its order: those that can be guarded."""
+    return tuple(name for name in study.protocol.condition_order if name != UNTUTORED)
+
+
+def read_baseline(path: Path, instrument: Instrument) -> Baseline:
+    """Return the baseline in a file.
+
+    Raises
+    ------
+    BaselineError
+        There is none, it cannot be read, was edited, has another format, or was made under another instrument or with
+        other amendments: data of two instruments are never compared.
+    """
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as exc:
+        raise BaselineError(f"{path}: no baseline there; {_ANEW}") from exc
+    except (OSError, ValueError) as exc:
+        raise BaselineError(f"{path}: cannot be read as a baseline: {exc}; restore the file, or {_ANEW}") from exc
+    found = fields.get("format") if isinstance(fields, dict) else None
+    if found != BASELINE_FORMAT:
+        raise BaselineError(
+            f"{path}: format {found!r}, this version reads {BASELINE_FORMAT!r}; use the version that wrote it, or "
+            f"{_ANEW}"
+        )
+    try:
+        baseline = Baseline.model_validate(fields)
+    except ValidationError as exc:
+        problem = exc.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, problem["loc"])) or "file"
+        raise BaselineError(f"{path}: {where}: {problem['msg']}; restore the file, or {_ANEW}") from exc
+    if baseline.digest() != baseline.sha256:
+        raise BaselineError(
+            f"{path}: sha256 is {baseline.digest()[:12]}, the file states {baseline.sha256[:12]}: it was edited since "
+            f"it was written; restore the file, or {_ANEW}"
+        )
+    if baseline.instrument != instrument.sha256:
+        raise BaselineError(
+            f"{path}: made under instrument {baseline.instrument[:12]}, this one is {instrument.sha256[:12]}; data of "
+            f"two instruments are never compared: use the version of the instrument it was made under, or {_ANEW}"
+        )
+    if baseline.amendments != instrument.amendments:
+        raise BaselineError(
+            f"{path}: made with {_listed(baseline.amendments)}, this run has {_listed(instrument.amendments)}; give "
+            f"the study file it was made with, or {_ANEW}"
+        )
+    return baseline
+
+
+def _listed(amendments: Sequence[str]) -> str:
+    return f"amendments ({'; '.join(amendments)})" if amendments else "no amendment"
+
+
+def refuse_other_provenance(path: Path, baseline: Baseline, corpus: Corpus) -> None:
+    """Raise BaselineError where candidate and baseline are not of one kind: simulated, recorded or imported."""
+    refuse_mixed_data(corpus)
+    made, now = baseline.corpus.provenance, corpus.manifest.provenance
+    if made != now:
+        raise BaselineError(
+            f"{path}: made from {made} data (corpus {baseline.corpus.name}), this corpus is {now}; compare like with "
+            f"like: give a baseline made from {now} data, or {_ANEW}"
+        )
+
+
+def refuse_mixed_data(corpus: Corpus) -> None:
+    """Raise BaselineError where a file of a corpus states another provenance than the corpus does."""
+    stated = corpus.manifest.provenance
+    for path in _data_files(corpus):
+        found = _provenance(path)
+        if found not in (None, stated):
+            raise BaselineError(
+                f"{path}: {found} data in a corpus that is {stated}; simulated and real data are never mixed: move the "
+                "file out of the corpus"
+            )
+
+
+def _data_files(corpus: Corpus) -> Iterable[Path]:
+    for part in ("sessions", "ratings"):
+        yield from sorted((corpus.folder / part).rglob("*.jsonl"))
+
+
+def _provenance(path: Path) -> str | None:
+    """Return what a file's header line says; a header that cannot be read is for the file's reader to diagnose."""
+    try:
+        with path.open("rb") as lines:
+            header = json.loads(lines.readline())
+        return header.get("provenance") if isinstance(header, dict) else None
+    except (OSError, ValueError):
+        return None
+
+
+def make_baseline(
+    measures: CorpusMeasures,
+    verdicts: Iterable[Verdict],
+    *,
+    bases: Sequence[str],
+    judges: Sequence[str],
+    price_of: PriceOf,
+    run: BaselineRun,
+) -> Baseline:
+    """Return the baseline of a run: its verdicts, and every guarded measure of every tutored condition.
+
+    A judge that rated no turn of a base for pedagogy has no such series; one that rated some of them is an error.
+
+    Raises
+    ------
+    BaselineError
+        Nothing was decided, a cell is incomplete, or data of different provenance are mixed.
+    """
+    claims = sorted(
+        {_as_claim(verdict) for verdict in verdicts}, key=lambda row: (row.claim, row.base, row.judge or "")
+    )
+    if not claims:
+        raise BaselineError("no claim was decided, so there is nothing to hold a later run against; run the claims")
+    corpus, instrument = measures.corpus, measures.instrument
+    refuse_mixed_data(corpus)
+    conditions = [name for name in tutored_conditions(instrument.study) if name in corpus.manifest.conditions]
+    try:
+        series = [
+            one
+            for base in bases
+            for condition in conditions
+            for one in _cell_series(measures, base, condition, judges, price_of)
+        ]
+    except (NotEvaluable, CorpusError) as exc:
+        raise BaselineError(f"{exc}; a baseline is made from complete data") from exc
+    return Baseline(
+        study=instrument.study.name,
+        instrument=instrument.sha256,
+        amendments=instrument.amendments,
+        corpus=BaselineCorpus(name=corpus.manifest.name, sha256=corpus.sha256, provenance=corpus.manifest.provenance),
+        bases=tuple(bases),
+        judges=tuple(judges),
+        run=run,
+        claims=tuple(claims),
+        series=tuple(series),
+    ).sealed()
+
+
+def _as_claim(verdict: Verdict) -> BaselineClaim:
+    return BaselineClaim(
+        claim=verdict.claim,
+        base=verdict.base,
+        judge=verdict.judge,
+        verdict=verdict.verdict,
+        reversed=verdict.reversed,
+    )
+
+
+def _cell_series(
+    measures: CorpusMeasures, base: str, condition: str, judges: Sequence[str], price_of: PriceOf
+) -> Iterable[GuardedSeries]:
+    complete_cells(measures, base, [condition])
+    for measure in GUARDED_MEASURES.values():
+        for judge in judges if measure.judged else [None]:
+            if judge is not None:
+                if not measures.scores(base, condition, judge, measure.name).turns:
+                    continue
+                complete_scores(measures, base, judge, measure.name, [condition])
+            yield from read_series(measures, base, condition, measure.name, judge, price_of)
+
+
+def lost_claims(path: Path, fresh: Baseline) -> list[str]:
+    """Return the claims a baseline file holds and a fresh one of the same instrument would lose, as people name them.
+
+    A file that cannot be read, or belongs to another instrument, loses nothing: writing anew is the way out of that.
+    """
+    try:
+        before = Baseline.model_validate_json(path.read_bytes())
+    except (OSError, ValueError):
+        return []
+    if before.instrument != fresh.instrument:
+        return []
+    kept = {(row.claim, row.base, row.judge) for row in fresh.claims}
+    lost = [row for row in before.claims if (row.claim, row.base, row.judge) not in kept]
+    return [" ".join(filter(None, (row.claim, row.base, row.judge))) for row in lost]
+
+
+def write_baseline(baseline: Baseline, path: Path) -> None:
+    """Write a baseline whole or not at all.
+
+    Raises
+    ------
+    BaselineError
+        It would lose claims the file holds, or it cannot be written; the old file is as it was.
+    """
+    if lost := lost_claims(path, baseline):
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        raise BaselineError(
+            f"{path}: this run did not decide {', '.join(lost[:3])}{more}, which the baseline holds; run them too, or "
+            "move the old file away"
+        )
+    text = json.dumps(baseline.model_dump(mode="json"), indent=1, ensure_ascii=True, allow_nan=False)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with fresh.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    except OSError as exc:
+        fresh.unlink(missing_ok=True)
+        raise BaselineError(f"{path}: the baseline cannot be written: {exc.strerror}; choose another file") from exc
