@@ -124,7 +124,7 @@ class Recorder:
         folder = Path(self._config.getoption("tutoreval_report") or _project(self._config) / "reports")
         whole = run.complete and bool(run.verdicts or run.analysis_rows or self._guards)
         try:
-            written = write_outputs(self._document, folder)
+            written = write_outputs(self._document, folder, workbench_of(self._config).renderers)
         except OSError as exc:
             self._failure, whole = f"NOT WRITTEN: {_shown(folder, self._here)}: {exc}", False
         else:

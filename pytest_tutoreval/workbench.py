@@ -16,7 +16,7 @@ from pytest_tutoreval.measures import CorpusMeasures, FirstReplicates
 from pytest_tutoreval.records.analysis import AnalysisRow
 from pytest_tutoreval.records.claim import Claim
 from pytest_tutoreval.records.verdict import Verdict
-from pytest_tutoreval.reporting import RunRecord, build_document
+from pytest_tutoreval.reporting import RENDERERS, Renderer, RunRecord, build_document
 from pytest_tutoreval.resources import data_folder
 from pytest_tutoreval.store import open_corpus
 from pytest_tutoreval.store.corpus import MANIFEST
@@ -244,6 +244,17 @@ class Workbench:
             max_retries=settings.max_retries,
         )
         return run if settings.at_once is None else replace(run, at_once=settings.at_once)
+
+    @property
+    def renderers(self) -> Sequence[Renderer]:
+        """What is made of a run's document; the page reads the corpus too, for its transcripts."""
+
+        def render_page(document: Mapping[str, Any], folder: Path) -> list[str]:
+            from pytest_tutoreval.reporting.html import write_html
+
+            return write_html(document, self.measures, folder)
+
+        return (Renderer("report.html", ("report.html", "transcripts"), render_page), *RENDERERS)
 
     def document(
         self, run: RunRecord, *, bases: Sequence[str], judges: Sequence[str], facts: Mapping[str, Any]

@@ -1,6 +1,7 @@
 """Commands that render a finished run's document again: nothing is run, decided or averaged anew."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,6 +39,9 @@ def report_html(
             help="Corpus the transcripts are read from (default: the run's own)",
         ),
     ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Put the study's figures in; needs the corpus and the extra 'figures'")
+    ] = False,
     study: StudyOption = None,
 ) -> None:
     """Write a run as one HTML page, with transcripts where the corpus it was decided from is still there."""
@@ -48,8 +52,21 @@ def report_html(
         measures, missing = _measures(document, corpus, study)
         if missing:
             typer.echo(f"no transcripts: {missing}", err=True)
-        names = write_html(document, measures, to)
+        to.mkdir(parents=True, exist_ok=True)
+        names = write_html(document, measures, to, figures=_figures(measures, missing) if figures else None)
         typer.echo(f"{to}: {', '.join(names)}")
+
+
+def _figures(measures: "CorpusMeasures | None", missing: str | None) -> dict[str, str]:
+    """Return the study's figures of a corpus, title and SVG text."""
+    from pytest_tutoreval.errors import ConfigurationProblem
+    from pytest_tutoreval.reporting.figures import write_figures
+
+    if measures is None:
+        raise ConfigurationProblem(f"--figures: {missing}")
+    with TemporaryDirectory() as folder:
+        drawn = write_figures(measures, Path(folder))
+        return {path.stem: path.read_text(encoding="utf-8") for path in drawn if path.suffix == ".svg"}
 
 
 def _document(path: Path) -> dict[str, Any]:

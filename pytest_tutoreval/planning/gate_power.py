@@ -15,8 +15,8 @@ from pytest_tutoreval.gating.guards import read_series
 from pytest_tutoreval.inference import decide_guards, smallest_deciding_n
 from pytest_tutoreval.live.jobs import Needs
 from pytest_tutoreval.measures import CellScores, CorpusMeasures, FirstReplicates
-from pytest_tutoreval.planning.power import Power, Simulation
-from pytest_tutoreval.planning.resampling import ResampledMeasures, StudySize, pilot_replicates, sized
+from pytest_tutoreval.planning.power import NOT_EVALUABLE, Power, Simulation
+from pytest_tutoreval.planning.resampling import ResampledMeasures, StudySize, pilot_replicates
 from pytest_tutoreval.planning.stated import StatedEffect
 from pytest_tutoreval.planning.study_plan import PlannedSize, Pricing, priced
 from pytest_tutoreval.records.baseline import Baseline, BaselineCorpus, BaselineRun
@@ -27,6 +27,9 @@ __all__ = ["PilotTutor", "family_note", "gate_power", "plan_gate", "plan_stated_
 FloatArray = npt.NDArray[np.float64]
 
 WHOLE_GATE = "all guards"
+
+# What a later look may still change.
+UNDECIDED = {"not_decided", NOT_EVALUABLE}
 
 _NOBODY = "0" * 64
 
@@ -61,47 +64,55 @@ def gate_power(
 
     The two are drawn apart, so nothing is gained from a shared seed: where real runs of one replicate go together, a
     gate decides more often than promised here. Give the same tutor twice to learn how often a tutor that did not
-    change passes. Cost is compared in tokens. Outcomes are those of a gate row; under a sequential rule each guard's is
-    that of the first look that decided it, and the size is that of the last look. The last row is the whole gate:
-    regressed if any guard is, held if all are.
+    change passes. Cost is compared in tokens. Outcomes are those of a gate row; a guard that cannot be read is counted
+    as not evaluable, with the reason. The last row is the whole gate: regressed if any guard is, held if all are.
+
+    Under a sequential rule the size is that of the last look, and outcomes are those of the first look that decides:
+    of the first that decides this guard, and, for the whole gate, of the first run that regresses or holds altogether.
 
     Raises
     ------
     ConfigurationProblem, NotEvaluable
         A guard that does not fit the study, or a pilot that is not complete.
     """
-    instrument = sized(baseline.measures.instrument, size)
-    found: dict[GuardPlace, Counter[str]] = {}
-    whole: Counter[str] = Counter()
     looks = settings.sequential.looks if settings.sequential else (size.replicates,)
     if looks[-1] != size.replicates:
         raise ConfigurationProblem(
             f"the sequential rule ends at {looks[-1]} replicates, the size is {size.replicates}; plan that one"
         )
+    found: dict[GuardPlace, Counter[str]] = {}
+    reasons: dict[GuardPlace, str] = {}
+    whole: Counter[str] = Counter()
     for rng in simulation.streams():
         before = baseline.draw(size, rng)
         now = candidate.draw(size, rng, beside=before)
         past = _baseline_of(before, baseline)
-        stopped: dict[GuardPlace, GateOutcome] = {}
+        outcomes: dict[GuardPlace, str] = {}
+        gate_outcome: GateOutcome = "not_decided"
         for look in looks:
             gate = Gate(
                 past,
                 path=Path("simulated baseline"),
-                instrument=instrument,
+                instrument=now.instrument,
                 guards=guards,
                 settings=settings,
                 bases={candidate.base: baseline.base},
                 price_of=_unpriced,
             )
             seen = now if look == size.replicates else _FirstLook(now, look)
-            for place in gate.places(candidate.base):
-                counter = found.setdefault(place, Counter())
-                outcome = gate.measure_row(place, seen).outcome
-                if place not in stopped and (outcome != "not_decided" or look == looks[-1]):
-                    counter[outcome] += 1
-                    stopped[place] = outcome
-        whole[_of_all(stopped.values())] += 1
-    all_guards = Power(WHOLE_GATE, candidate.base, None, size, dict(whole), simulation.studies)
+            rows = {place: gate.measure_row(place, seen) for place in gate.places(candidate.base)}
+            for place, row in rows.items():
+                if outcomes.get(place, "not_decided") in UNDECIDED:
+                    outcomes[place] = row.outcome if row.n is not None else NOT_EVALUABLE
+                if row.n is None:
+                    reasons[place] = row.reason
+            if gate_outcome == "not_decided":
+                gate_outcome = _of_all(row.outcome for row in rows.values())
+            if gate_outcome != "not_decided" and not UNDECIDED & set(outcomes.values()):
+                break
+        for place, outcome in outcomes.items():
+            found.setdefault(place, Counter())[outcome] += 1
+        whole[gate_outcome] += 1
     return (
         *(
             Power(
@@ -109,12 +120,13 @@ def gate_power(
                 place.base,
                 place.judge,
                 size,
-                dict(outcomes),
+                dict(counted),
                 simulation.studies,
+                reason=reasons.get(place),
             )
-            for place, outcomes in found.items()
+            for place, counted in found.items()
         ),
-        all_guards,
+        Power(WHOLE_GATE, candidate.base, None, size, dict(whole), simulation.studies),
     )
 
 

@@ -22,6 +22,9 @@ from pytest_tutoreval.store import Corpus
 
 __all__ = ["ResampledMeasures", "StudySize", "pilot_replicates", "sized"]
 
+# A pilot's problem and its name in the simulated study; None keeps them all as they are.
+_Problems = list[tuple[str, str]] | None
+
 # Nobody looks at the interval of a simulated study; its verdict does not depend on it.
 _FEWEST_DRAWS = 100
 
@@ -61,12 +64,11 @@ class ResampledMeasures(CorpusMeasures):
         *,
         beside: "ResampledMeasures | None" = None,
     ) -> None:
-        drawn: list[int] = rng.choice(np.asarray(replicates), size=size.replicates).tolist()
-        known = [problem.id for problem in pilot.instrument.training]
-        problems = beside._problems if beside else _draw_problems(known, size.problems, rng)
-        super().__init__(_without_text(pilot.corpus), _asking(sized(pilot.instrument, size), problems))
         self._pilot, self._size, self._rng = pilot, size, rng
-        self._drawn, self._problems = drawn, problems
+        self._drawn: list[int] = rng.choice(np.asarray(replicates), size=size.replicates).tolist()
+        known = [problem.id for problem in pilot.instrument.training]
+        self._problems: _Problems = beside._problems if beside else _draw_problems(known, size.problems, rng)
+        super().__init__(_without_text(pilot.corpus), _asking(sized(pilot.instrument, size), self._problems))
 
     def cell(self, base: str, condition: str) -> Cell:
         """Return a cell of the simulated study.
@@ -217,7 +219,7 @@ def sized(instrument: Instrument, size: StudySize) -> Instrument:
     )
 
 
-def _asking(instrument: Instrument, problems: list[tuple[str, str]] | None) -> Instrument:
+def _asking(instrument: Instrument, problems: _Problems) -> Instrument:
     """Return the instrument with the tutored problems of a simulated study in place of the pilot's."""
     if problems is None:
         return instrument
@@ -226,8 +228,8 @@ def _asking(instrument: Instrument, problems: list[tuple[str, str]] | None) -> I
     return replace(instrument, problems=(*tutored, *others))
 
 
-def _draw_problems(known: Sequence[str], wanted: int | None, rng: np.random.Generator) -> list[tuple[str, str]] | None:
-    """Return pairs of a pilot's problem and its name in the simulated study; None keeps them all as they are."""
+def _draw_problems(known: Sequence[str], wanted: int | None, rng: np.random.Generator) -> _Problems:
+    """Return which of a pilot's problems a simulated study asks, and what it calls them."""
     if wanted is None:
         return None
     rounds, rest = divmod(wanted, len(known))
@@ -241,13 +243,13 @@ def _draw_problems(known: Sequence[str], wanted: int | None, rng: np.random.Gene
     return drawn
 
 
-def _drawn_turns(turns: Sequence[TurnRow], problems: list[tuple[str, str]] | None) -> list[tuple[TurnRow, str]]:
+def _drawn_turns(turns: Sequence[TurnRow], problems: _Problems) -> list[tuple[TurnRow, str]]:
     if problems is None:
         return [(turn, turn.id.problem) for turn in turns]
     return [(turn, name) for source, name in problems for turn in turns if turn.id.problem == source]
 
 
-def _renumber(turns: Sequence[TurnRow], number: int, problems: list[tuple[str, str]] | None) -> tuple[TurnRow, ...]:
+def _renumber(turns: Sequence[TurnRow], number: int, problems: _Problems) -> tuple[TurnRow, ...]:
     return tuple(
         replace(turn, id=TurnId(turn.id.condition, number, name, turn.id.turn))
         for turn, name in _drawn_turns(turns, problems)
@@ -255,7 +257,7 @@ def _renumber(turns: Sequence[TurnRow], number: int, problems: list[tuple[str, s
 
 
 def _of_problems(
-    attempts: Mapping[str, tuple[bool, ...]] | None, problems: list[tuple[str, str]] | None
+    attempts: Mapping[str, tuple[bool, ...]] | None, problems: _Problems
 ) -> Mapping[str, tuple[bool, ...]] | None:
     if attempts is None or problems is None:
         return attempts
