@@ -16,6 +16,7 @@ TutorEvalError
 ├── ImportFailure            a foreign format that could not be turned into a corpus
 ├── BrokenDocument           a verdicts.json that cannot be read, or is of another format
 ├── ConfigurationProblem     a study or study file asks for what cannot be run
+├── ExtensionError           a package that registers something cannot be loaded, or registers what it may not
 ├── BaselineError            a baseline that cannot be read, is not comparable, or may not be written
 ├── GateFailed               a preflight gate failed, so no session is paid for
 ├── ReplayMiss               a recorded run was asked something it was not asked before
@@ -45,6 +46,7 @@ __all__ = [
     "ConstraintViolated",
     "CorpusError",
     "DegenerateData",
+    "ExtensionError",
     "ForeignInstrument",
     "GateFailed",
     "ImportFailure",
@@ -154,6 +156,10 @@ class BrokenDocument(TutorEvalError):
 
 class ConfigurationProblem(TutorEvalError):
     """A study or study file asks for what cannot be run; found before anything is sent."""
+
+
+class ExtensionError(TutorEvalError):
+    """A package, or a plugin of pytest's, that registers something cannot be loaded, or registers what it may not."""
 
 
 class BaselineError(TutorEvalError):

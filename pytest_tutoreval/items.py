@@ -36,10 +36,14 @@ def workbench_of(config: pytest.Config) -> "Workbench":
     """Return the run's corpus, opened once a process. A corpus that cannot be opened is a usage error."""
     if _WORKBENCH not in config.stash:
         from pytest_tutoreval.errors import TutorEvalError
+        from pytest_tutoreval.extending import load_extensions
         from pytest_tutoreval.workbench import Workbench
 
         folder = config.getoption("tutoreval_corpus")
+        extensions = load_extensions(plugin for _, plugin in config.pluginmanager.list_name_plugin())
         try:
+            extensions.__enter__()
+            config.add_cleanup(lambda: extensions.__exit__(None, None, None))
             config.stash[_WORKBENCH] = Workbench(
                 Path(folder) if folder else None,
                 study_file=_study_file(config),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pytest_tutoreval.claims import cells_of, parts_of, rated_cells_of
@@ -49,12 +50,12 @@ def needs_of_run(
     """
     from pytest_tutoreval.live import Needs
 
-    needs, refused = Needs(), {}
+    needs, refused, opened = Needs(), {}, cache(there)
     for place in places:
         wanted = needs_of_claim(place, replicates)
         needs |= wanted.of_bases(bases)
         others = [base for base in wanted.bases if base not in bases]
-        if others and (gap := _gap(wanted.of_bases(others), there())):
+        if others and (gap := _gap(wanted.of_bases(others), opened())):
             refused[place.claim.id, place.base] = others, gap
     for guard in guards:
         needs |= needs_of_guard(guard, replicates)

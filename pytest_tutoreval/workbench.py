@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tutoreval.analyses import Analysis, AnalysisInput, compare_with_released
-from pytest_tutoreval.claims import bundled_claims, decide_claim, most_registered, read_claims
+from pytest_tutoreval.claims import decide_claim, most_registered, read_claims, registered_claims
 from pytest_tutoreval.errors import ConfigurationProblem
+from pytest_tutoreval.extending import loaded_extensions
 from pytest_tutoreval.frozen import open_study
 from pytest_tutoreval.live_needs import ClaimPlace, needs_of_run
 from pytest_tutoreval.measures import CorpusMeasures, FirstReplicates
@@ -55,7 +56,9 @@ class Workbench:
 
     def __init__(self, corpus: Path | None, *, study_file: Path | None = None, live: bool = False) -> None:
         study = open_study(study_file)
-        self._study_file, self._instrument = study.file, study.instrument
+        said = tuple(str(loaded) for loaded in loaded_extensions())
+        self._study_file = study.file
+        self._instrument = replace(study.instrument, declared=(*study.instrument.declared, *said))
         self._study_folder = study_file.parent if study_file else Path()
         self.claims = study.claims
         self._live = live
@@ -194,7 +197,7 @@ class Workbench:
     @cached_property
     def _study_replicates(self) -> CorpusMeasures:
         """The measures without replicates that a claim of the study file registers beyond the study's n."""
-        known = {**bundled_claims(), **(read_claims(self.claims) if self.claims else {})}
+        known = {**registered_claims(), **(read_claims(self.claims) if self.claims else {})}
         manifest, n = self.measures.corpus.manifest, self._instrument.study.protocol.replicates
         most = {cell: most_registered(cell, known) or n for cell in product(manifest.bases, manifest.conditions)}
         if max(most.values(), default=n) <= n:
@@ -263,9 +266,10 @@ class Workbench:
         return build_document(
             run,
             self.measures,
-            claim_order=list(bundled_claims()),
+            claim_order=list(registered_claims()),
             analysis_order=list(self.analyses()) if run.analysed else [],
             bases=bases,
             judges=judges,
             facts=facts,
+            packages={loaded.name: loaded.version for loaded in loaded_extensions()},
         )

@@ -103,7 +103,7 @@ def test_the_shipped_suites_run_from_an_empty_folder(installed: Path, tmp_path: 
     done = call(installed / "python", "-m", "pytest", "--pyargs", "pytest_tutoreval.suites", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "14 supported, 9 not supported, 1 inconclusive" in done.stdout
-    assert "SIMULATED DATA, no real model took part" in done.stdout
+    assert "SIMULATED DATA, scripted agents took part" in done.stdout
     written = json.loads((tmp_path / "reports" / "verdicts.json").read_bytes())
     assert (written["run"]["evaluated"], written["run"]["complete"]) == (24, True)
     assert written["corpus"]["provenance"] == "simulated"

@@ -12,7 +12,14 @@ from pytest_tutoreval.claims.cells import (
 )
 from pytest_tutoreval.claims.decided import DecidedClaim
 from pytest_tutoreval.claims.decision import decide_claim
-from pytest_tutoreval.claims.registry import bundled_claims, find_claim, read_claim, read_claims
+from pytest_tutoreval.claims.registry import (
+    bundled_claims,
+    find_claim,
+    read_claim,
+    read_claims,
+    register_claims,
+    registered_claims,
+)
 from pytest_tutoreval.claims.rule import decide, unmet
 
 __all__ = [
@@ -29,6 +36,8 @@ __all__ = [
     "rated_cells_of",
     "read_claim",
     "read_claims",
+    "register_claims",
+    "registered_claims",
     "replicates_of",
     "rubrics_of",
     "unmet",

@@ -2,15 +2,15 @@
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_tutoreval.errors import ClaimFileError
-from pytest_tutoreval.measures import SESSION_MEASURES, TURN_OUTCOMES, is_judged
+from pytest_tutoreval.errors import ClaimFileError, ExtensionError
+from pytest_tutoreval.measures import TURN_OUTCOMES, is_judged, known_measures
 from pytest_tutoreval.records.base import Record
 from pytest_tutoreval.records.claim import (
     Claim,
@@ -20,9 +20,21 @@ from pytest_tutoreval.records.claim import (
     PairedClaim,
     claim_adapter,
 )
+from pytest_tutoreval.registering import add_entry
 from pytest_tutoreval.resources import data_folder
 
-__all__ = ["bundled_claims", "find_claim", "read_claim", "read_claims"]
+__all__ = [
+    "PACKAGE_CLAIMS",
+    "bundled_claims",
+    "find_claim",
+    "read_claim",
+    "read_claims",
+    "register_claims",
+    "registered_claims",
+]
+
+# Claims that packages bring, by id: beside the study's, never in place of one.
+PACKAGE_CLAIMS: dict[str, Claim] = {}
 
 # Report order: the study's own claims first, in its order, then a user's by name.
 STUDY_ORDER = ("P1", "P2", "P3", "J1", "J2")
@@ -62,8 +74,8 @@ def read_claim(path: Path) -> Claim:
 
 def _unknown_names(fields: Mapping[str, Any]) -> list[str]:
     problems = []
-    if "measure" in fields and fields["measure"] not in list(SESSION_MEASURES):
-        problems.append(_unknown("measure", fields["measure"], "measure", SESSION_MEASURES))
+    if "measure" in fields and fields["measure"] not in known_measures():
+        problems.append(_unknown("measure", fields["measure"], "measure", known_measures()))
     for leg in _legs(fields):
         if "outcome" in leg and leg["outcome"] not in list(TURN_OUTCOMES):
             problems.append(_unknown("outcome", leg["outcome"], "turn-level outcome", TURN_OUTCOMES))
@@ -87,7 +99,7 @@ def _hint(found: object, known: Iterable[str]) -> str:
 def _judge_binding(fields: Mapping[str, Any]) -> list[str]:
     """Return a line where `judge_bound` contradicts what the claim rests on; joint claims are checked as a set."""
     names = [fields.get("measure"), *(leg.get("outcome") for leg in _legs(fields))]
-    known = [name for name in names if isinstance(name, str) and (name in SESSION_MEASURES or name in TURN_OUTCOMES)]
+    known = [name for name in names if isinstance(name, str) and (name in known_measures() or name in TURN_OUTCOMES)]
     judged = any(is_judged(name) for name in known)
     if not known or fields.get("judge_bound") is judged or not isinstance(fields.get("judge_bound"), bool):
         return []
@@ -140,8 +152,40 @@ def bundled_claims() -> Mapping[str, Claim]:
     return read_claims(data_folder("instrument") / "claims")
 
 
+def registered_claims() -> Mapping[str, Claim]:
+    """Return the registered claims of the bundled instrument, then those of packages."""
+    return {**bundled_claims(), **PACKAGE_CLAIMS}
+
+
+def register_claims(folder: Path, *, by: str) -> Mapping[str, Callable[[], None]]:
+    """Add the claims of a package's folder, and return by id how each is taken out again.
+
+    Raises
+    ------
+    ExtensionError
+        There is no such folder, or no claim in it; a claim file is wrong, or its id is taken. Nothing was added then.
+    """
+    if not isinstance(folder, Path) or not folder.is_dir():
+        raise ExtensionError(f"{by}: claims {str(folder)!r:.200} is no folder; give the Path of one with claim files")
+    try:
+        found = read_claims(folder)
+    except ClaimFileError as exc:
+        raise ExtensionError(f"{by}: {exc}") from exc
+    if not found:
+        raise ExtensionError(f"{by}: {folder} holds no claim file; expected CLAIM.toml")
+    added: dict[str, Callable[[], None]] = {}
+    try:
+        for name, claim in found.items():
+            added[name] = add_entry(PACKAGE_CLAIMS, "claim", name, claim, bundled_claims(), by=by)
+    except ExtensionError:
+        for take_out in added.values():
+            take_out()
+        raise
+    return added
+
+
 def find_claim(name: str, beside: Path, study: Path | None = None) -> tuple[Claim, Mapping[str, Claim]]:
-    """Return a claim and the claims it may refer to: a user's own, `NAME.toml`, or a bundled one.
+    """Return a claim and the claims it may refer to: a user's own, `NAME.toml`, or a registered one.
 
     A user's own stand in `claims/` beside a test file, and in `study`, the claims folder a study file names.
 
@@ -150,7 +194,7 @@ def find_claim(name: str, beside: Path, study: Path | None = None) -> tuple[Clai
     ClaimFileError
         No place has it, or a joint claim names a member that does not exist or contradicts its judge binding.
     """
-    known = dict(bundled_claims())
+    known = dict(registered_claims())
     own = study or beside / "claims"
     for folder in _own_folders(beside / "claims", study):
         clash = sorted(path.stem for path in folder.glob("*.toml") if path.stem in known)

@@ -181,11 +181,11 @@ class _Asked:
         return Pricing(self.opened.instrument, {**read_prices(self.prices), **file.prices}, file)
 
     def plan_claims(self, names: list[str]) -> "StudyPlan":
-        from pytest_tutoreval.claims import bundled_claims, read_claims
+        from pytest_tutoreval.claims import read_claims, registered_claims
         from pytest_tutoreval.errors import ConfigurationProblem
         from pytest_tutoreval.planning import PilotSource, Source, StatedSource, parse_effect, plan_claims
 
-        known = {**bundled_claims(), **(read_claims(self.opened.claims) if self.opened.claims else {})}
+        known = {**registered_claims(), **(read_claims(self.opened.claims) if self.opened.claims else {})}
         if unknown := [name for name in names if name not in known]:
             raise ConfigurationProblem(f"--claim: unknown {', '.join(unknown)} (known: {', '.join(known)})")
         stated = dict(map(parse_effect, self.effects))

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_tutoreval.errors import InstrumentError
-from pytest_tutoreval.frozen.conditions import REGISTERED_CONDITIONS
+from pytest_tutoreval.frozen.conditions import registered_conditions
 from pytest_tutoreval.frozen.constraints import check_constraints
 from pytest_tutoreval.frozen.instrument import Instrument, OwnPolicy
 from pytest_tutoreval.frozen.manifest import text_digest
@@ -66,10 +66,10 @@ def extend_instrument(instrument: Instrument, file: StudyFile, *, folder: Path =
     study = instrument.study
     _refuse_clashes("base", (base.id for base in file.bases), {base.id for base in study.bases})
     _refuse_clashes("judge", (judge.id for judge in file.judges), {judge.id for judge in study.judges})
-    _refuse_clashes("policy", (own.id for own in file.policies), {*REGISTERED_CONDITIONS, *instrument.own_policies})
+    _refuse_clashes("policy", (own.id for own in file.policies), {*registered_conditions(), *instrument.own_policies})
     policies = {**instrument.own_policies, **{entry.id: _read_policy(entry, folder) for entry in file.policies}}
     problems = file.problems or instrument.problems
-    protocol = _changed_protocol(study.protocol, file, known=(*REGISTERED_CONDITIONS, *policies))
+    protocol = _changed_protocol(study.protocol, file, known=(*registered_conditions(), *policies))
     if file.problems:
         check_constraints(problems, protocol.phase_counts, where="study file: problems")
         if not protocol.phase_counts.get("training"):

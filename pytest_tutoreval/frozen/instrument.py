@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pytest_tutoreval.errors import InstrumentError
+from pytest_tutoreval.frozen.conditions import PACKAGE_CONDITIONS
 from pytest_tutoreval.frozen.constraints import check_constraints
 from pytest_tutoreval.frozen.manifest import verify_files
 from pytest_tutoreval.records.base import Record
@@ -80,9 +81,9 @@ class Instrument:
         return tuple(problem for problem in self.problems if problem.phase == "training")
 
     def policy_sha256(self, condition: str) -> str | None:
-        """Return the digest that a condition's sessions carry: an own policy's, None for a registered condition."""
+        """Return the digest that a condition's sessions carry: an own or a package's policy's, None for the study's."""
         own = self.own_policies.get(condition)
-        return own.sha256 if own else None
+        return own.sha256 if own else PACKAGE_CONDITIONS.get(condition)
 
 
 @lru_cache(maxsize=1)

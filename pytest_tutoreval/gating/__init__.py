@@ -2,7 +2,7 @@
 
 from pytest_tutoreval.gating.baseline import make_baseline, read_baseline, refuse_other_provenance, write_baseline
 from pytest_tutoreval.gating.decision import Gate, GuardPlace, match_bases, standing
-from pytest_tutoreval.gating.guards import DEFAULT_GUARDS, GUARDED_MEASURES, check_guards
+from pytest_tutoreval.gating.guards import DEFAULT_GUARDS, GUARDED_MEASURES, check_guards, guard_measure
 from pytest_tutoreval.gating.wording import failure_message
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "GuardPlace",
     "check_guards",
     "failure_message",
+    "guard_measure",
     "make_baseline",
     "match_bases",
     "read_baseline",

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_tutoreval.errors import ConfigurationProblem
-from pytest_tutoreval.measures import Cell, CellScores, CorpusMeasures
+from pytest_tutoreval.measures import Cell, CellScores, CorpusMeasures, SessionMeasure
 from pytest_tutoreval.records.baseline import GuardedSeries
 from pytest_tutoreval.records.gate import Guard
 from pytest_tutoreval.records.measured import TurnRow
 from pytest_tutoreval.records.session import Route, Session
 from pytest_tutoreval.records.study_file import Price
+from pytest_tutoreval.registering import add_entry
 
 __all__ = [
     "DEFAULT_GUARDS",
@@ -21,6 +22,7 @@ __all__ = [
     "PriceOf",
     "Values",
     "check_guards",
+    "guard_measure",
     "read_series",
     "showing_turns",
 ]
@@ -167,7 +169,7 @@ def _low_score(reading: Reading, turn: TurnRow) -> float:
     return 0.0 if score is None else 5.0 - score
 
 
-GUARDED_MEASURES: Mapping[str, GuardedMeasure] = {
+GUARDED_MEASURES: dict[str, GuardedMeasure] = {
     measure.name: measure
     for measure in (
         GuardedMeasure("leakage", "share of tutor turns", False, _leakage, lambda _, turn: float(turn.leaky)),
@@ -187,6 +189,27 @@ GUARDED_MEASURES: Mapping[str, GuardedMeasure] = {
         GuardedMeasure("cost_per_session", "tokens", False, _cost, lambda _, turn: float(turn.tutor_tokens)),
     )
 }
+
+
+def guard_measure(measure: SessionMeasure, *, by: str) -> Callable[[], None]:
+    """Let a package's session measure be guarded, and return how it is taken out again.
+
+    It is paired by session. Which turns show a worsening nobody can say of it, so there are no examples.
+
+    Raises
+    ------
+    ExtensionError
+        A guarded measure has that name.
+    """
+
+    def read(reading: Reading) -> Values:
+        cell = reading.cell
+        return {
+            replicate: {SESSION: measure.read(row, cell.turns[replicate])} for replicate, row in cell.sessions.items()
+        }
+
+    guarded = GuardedMeasure(measure.name, measure.unit, False, read, lambda _, turn: 0.0)
+    return add_entry(GUARDED_MEASURES, "guarded measure", measure.name, guarded, tuple(GUARDED_MEASURES), by=by)
 
 
 def check_guards(guards: Sequence[Guard], conditions: Sequence[str]) -> None:

@@ -14,7 +14,15 @@ from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
 from pytest_tutoreval.measures.first import FirstReplicates
 from pytest_tutoreval.measures.frame import ModelFrame, model_frame, turn_frame
 from pytest_tutoreval.measures.matched import DroppedCell, MatchedBudget, Openings, match_budget, openings
-from pytest_tutoreval.measures.registry import SESSION_MEASURES, TURN_OUTCOMES, is_judged
+from pytest_tutoreval.measures.registry import (
+    PACKAGE_MEASURES,
+    SESSION_MEASURES,
+    TURN_OUTCOMES,
+    SessionMeasure,
+    is_judged,
+    known_measures,
+    register_measure,
+)
 from pytest_tutoreval.measures.scores import session_score, turn_score
 from pytest_tutoreval.measures.sessions import SessionValues, session_values
 from pytest_tutoreval.measures.turns import MeasuredSession, SessionMeasurer
@@ -22,6 +30,7 @@ from pytest_tutoreval.measures.turns import MeasuredSession, SessionMeasurer
 __all__ = [
     "ARMS",
     "BASELINES",
+    "PACKAGE_MEASURES",
     "SESSION_MEASURES",
     "TURN_OUTCOMES",
     "Cell",
@@ -34,6 +43,7 @@ __all__ = [
     "MeasuredSession",
     "ModelFrame",
     "Openings",
+    "SessionMeasure",
     "SessionMeasurer",
     "SessionValues",
     "complete_arms",
@@ -42,9 +52,11 @@ __all__ = [
     "complete_scores",
     "complete_scores_at",
     "is_judged",
+    "known_measures",
     "match_budget",
     "model_frame",
     "openings",
+    "register_measure",
     "session_score",
     "session_values",
     "turn_frame",

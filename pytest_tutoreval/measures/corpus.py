@@ -139,9 +139,10 @@ class CorpusMeasures:
             )
         own = self.instrument.policy_sha256(key.condition)
         if own is not None and session.header.policy != own:
+            whose = "the study file's" if key.condition in self.instrument.own_policies else "the installed package's"
             raise CorpusError(
                 f"session {key}: collected under another text of policy {key.condition} "
-                f"({(session.header.policy or 'none')[:12]}, the study file's is {own[:12]}); restore that text, or "
+                f"({(session.header.policy or 'none')[:12]}, {whose} is {own[:12]}); restore that text, or "
                 "collect its sessions anew"
             )
         return self._measurer.measure(session, windowed=windowed)

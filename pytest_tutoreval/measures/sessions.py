@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pytest_tutoreval.errors import NotEvaluable
 from pytest_tutoreval.measures.arms import CellKey, complete_cells_at, complete_scores_at
 from pytest_tutoreval.measures.corpus import Cell, CorpusMeasures
-from pytest_tutoreval.measures.registry import SESSION_MEASURES
+from pytest_tutoreval.measures.registry import PACKAGE_MEASURES, is_judged
 from pytest_tutoreval.measures.scores import session_score
 
 __all__ = ["SessionValues", "session_values"]
@@ -30,12 +30,12 @@ def session_values(
     Raises
     ------
     NotEvaluable
-        Sessions or ratings are missing or broken, or the measure is a judge's and there is none.
+        Sessions or ratings are missing or broken, the measure is a judge's and there is none, or a package's and fails.
     """
     whole = complete_cells_at(measures, arms.values())
     cells = {arm: whole[key] for arm, key in arms.items()}
     notes = _of_cells(cells, f"{measure} ", ("sessions.csv",))
-    if not SESSION_MEASURES[measure]:
+    if not is_judged(measure):
         by_arm = {
             arm: {number: _value(cell, number, measure) for number in cell.sessions} for arm, cell in cells.items()
         }
@@ -63,6 +63,8 @@ def _of_cells(cells: Mapping[str, Cell], about: str, starts: tuple[str, ...]) ->
 
 
 def _value(cell: Cell, replicate: int, measure: str) -> float | None:
+    if measure in PACKAGE_MEASURES:
+        return PACKAGE_MEASURES[measure].read(cell.sessions[replicate], cell.turns[replicate])
     if measure == "next_turn_independence":  # of turns, so its session value is their mean
         followed = (turn.next_turn_independence for turn in cell.turns[replicate])
         return session_score(None if attempted is None else float(attempted) for attempted in followed)

@@ -1,7 +1,7 @@
 """Tutor policies: dialogue in, next tutor turn out. Looked up by condition name."""
 
 from pytest_tutoreval.errors import ConfigurationProblem
-from pytest_tutoreval.frozen import REGISTERED_CONDITIONS, Instrument
+from pytest_tutoreval.frozen import Instrument, registered_conditions
 from pytest_tutoreval.policies.ablations import (
     conv_no_final_answer_turn,
     conv_socratic_turn,
@@ -11,12 +11,14 @@ from pytest_tutoreval.policies.ablations import (
 )
 from pytest_tutoreval.policies.conv import conv_turn
 from pytest_tutoreval.policies.own import open_policy
+from pytest_tutoreval.policies.packaged import PACKAGE_POLICIES, register_policy
 from pytest_tutoreval.policies.ped import ped_turn
 from pytest_tutoreval.policies.router import count_attempts, hint_level, requests_answer, route_turn
 from pytest_tutoreval.policies.situation import Asking, Policy, Situation, Utterance
 from pytest_tutoreval.records.session import UNTUTORED
 
 __all__ = [
+    "PACKAGE_POLICIES",
     "POLICIES",
     "Asking",
     "Policy",
@@ -28,6 +30,7 @@ __all__ = [
     "known_conditions",
     "ped_turn",
     "policy_of",
+    "register_policy",
     "requests_answer",
     "route_turn",
 ]
@@ -45,7 +48,7 @@ POLICIES: dict[str, Policy] = {
 
 
 def policy_of(instrument: Instrument, condition: str) -> Policy | None:
-    """Return a condition's policy, the study's or one of the user's own; None in the untutored condition.
+    """Return a condition's policy: the study's, a package's, or one of the user's own; None in the untutored condition.
 
     Raises
     ------
@@ -58,6 +61,8 @@ def policy_of(instrument: Instrument, condition: str) -> Policy | None:
         return None
     if condition in POLICIES:
         return POLICIES[condition]
+    if condition in PACKAGE_POLICIES:
+        return PACKAGE_POLICIES[condition]
     if condition not in instrument.own_policies:
         known = ", ".join(known_conditions(instrument))
         raise ConfigurationProblem(
@@ -68,4 +73,4 @@ def policy_of(instrument: Instrument, condition: str) -> Policy | None:
 
 def known_conditions(instrument: Instrument) -> tuple[str, ...]:
     """Return every condition a session can be collected under."""
-    return (*REGISTERED_CONDITIONS, *instrument.own_policies)
+    return (*registered_conditions(), *instrument.own_policies)

@@ -9,7 +9,7 @@ from pytest_tutoreval.frozen import OwnPolicy, load_function
 from pytest_tutoreval.policies.situation import Asking, Policy, Situation
 from pytest_tutoreval.providers.agent import ModelReply, ModelRequest
 
-__all__ = ["open_policy"]
+__all__ = ["check_generator_function", "hold_to_protocol", "open_policy"]
 
 
 def open_policy(own: OwnPolicy) -> Policy:
@@ -17,7 +17,9 @@ def open_policy(own: OwnPolicy) -> Policy:
     if own.prompt is not None:
         return _prompted(own.prompt)
     if own.callable is not None:
-        return _held_to_protocol(own.callable, _generator_function(own, own.callable))
+        function = load_function(own.callable, own.folder)
+        check_generator_function(f"policy {own.id}: {own.callable}", function)
+        return hold_to_protocol(own.callable, function)
     return direct_turn
 
 
@@ -35,21 +37,19 @@ def _prompted(prompt: str) -> Policy:
     return prompted_turn
 
 
-def _generator_function(own: OwnPolicy, name: str) -> Policy:
-    function: Any = load_function(name, own.folder)
+def check_generator_function(where: str, function: Any) -> None:
+    """Raise InstrumentError, which says where, unless the function can be a policy."""
     unwrapped = inspect.unwrap(function)
     if not inspect.isgeneratorfunction(unwrapped) and not inspect.isgeneratorfunction(type(unwrapped).__call__):
         raise InstrumentError(
-            f"policy {own.id}: {name} is no generator function. A policy takes a Situation, yields requests "
+            f"{where} is no generator function. A policy takes a Situation, yields requests "
             "(reply = yield situation.request(prompt, node=...)) and returns the last reply's text. A tutor that is "
             "plain Python is a base with provider = 'python', under a policy with direct = true."
         )
-    policy: Policy = function
-    return policy
 
 
-def _held_to_protocol(name: str, policy: Policy) -> Policy:
-    """Return the user's policy, held to what a corpus can record.
+def hold_to_protocol(name: str, policy: Policy) -> Policy:
+    """Return a policy that is not the study's, held to what a corpus can record.
 
     What the student gets is the last call of role `tutor`, word for word: whoever reads the corpus reads that. Drafts
     and estimates the student never sees are calls of role `tracker`. A fault in the user's code ends its session with

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pytest_tutoreval.errors import ExtensionError
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.providers.anthropic import AnthropicMessages
 from pytest_tutoreval.providers.client import Client, RetryPolicy, RouteClient
@@ -26,11 +27,22 @@ from pytest_tutoreval.providers.tutor_endpoint import TutorEndpoint
 from pytest_tutoreval.providers.tutor_turn import refuse_settings_of_others
 from pytest_tutoreval.providers.wire import WireFormat
 from pytest_tutoreval.records.session import Route
+from pytest_tutoreval.registering import add_entry
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["FORMATS", "IN_PROCESS", "Surroundings", "open_client", "open_in_process", "wire_format"]
+__all__ = [
+    "FORMATS",
+    "IN_PROCESS",
+    "InProcess",
+    "Provider",
+    "Surroundings",
+    "open_client",
+    "open_in_process",
+    "register_provider",
+    "wire_format",
+]
 
 FORMATS: dict[str, WireFormat] = {
     "anthropic": AnthropicMessages(),
@@ -59,8 +71,46 @@ def _open_scripted(route: Route, surroundings: Surroundings, **given: Any) -> Cl
     return ScriptedRoute(route, surroundings.instrument, **given)
 
 
-# Providers that send nothing: each makes the client of a route from what the run surrounds it with.
-IN_PROCESS: dict[str, Callable[..., Client[Any]]] = {"python": _open_python, "scripted": _open_scripted}
+# Makes the client of a route that sends nothing, from what the run surrounds it with and what every client is given.
+InProcess = Callable[..., Client[Any]]
+
+IN_PROCESS: dict[str, InProcess] = {"python": _open_python, "scripted": _open_scripted}
+
+Provider = WireFormat | InProcess
+
+_WIRE_METHODS = ("settings", "build", "read_back", "parse")
+_WIRE_FACTS = ("name", "default_base_url", "key_variable", "takes_seed")
+
+
+def register_provider(name: str, provider: Provider, *, by: str) -> Callable[[], None]:
+    """Add a package's provider, and return how it is taken out again.
+
+    Parameters
+    ----------
+    provider : a wire format, for what is reached over HTTP; or what makes the client of a route that is answered in
+        this process, from the route, its Surroundings and, by name, all that a Client is given
+
+    Raises
+    ------
+    ExtensionError
+        It is neither of the two, its name is taken, or a wire format calls itself something else.
+    """
+    where, known = f"{by}: provider {name!r}", (*FORMATS, *IN_PROCESS)
+    if all(hasattr(provider, method) for method in _WIRE_METHODS):
+        wire: Any = provider
+        if isinstance(provider, type):
+            raise ExtensionError(f"{where} is the class {provider.__name__}; give a wire format made of it")
+        if lacking := [fact for fact in _WIRE_FACTS if not hasattr(provider, fact)]:
+            raise ExtensionError(f"{where} is a wire format without {', '.join(lacking)}")
+        if wire.name != name:
+            raise ExtensionError(f"{where} is a wire format named {wire.name!r}; give both one name")
+        return add_entry(FORMATS, "provider", name, wire, known, by=by)
+    if not callable(provider):
+        raise ExtensionError(
+            f"{where} is neither a WireFormat ({', '.join(_WIRE_METHODS)}) nor a function that opens a Client: "
+            f"{provider!r:.80}"
+        )
+    return add_entry(IN_PROCESS, "provider", name, provider, known, by=by)
 
 
 def wire_format(route: Route) -> WireFormat:
@@ -150,7 +200,7 @@ def open_in_process(
     """
     keys = KeyRing(environ)
     del environ  # so that a traceback with locals shows no key
-    return IN_PROCESS[route.provider](
+    client = IN_PROCESS[route.provider](
         route,
         surroundings,
         gate=limits if isinstance(limits, Gate) else Gate(limits or RouteLimits()),
@@ -160,6 +210,11 @@ def open_in_process(
         rng=rng,
         now=now,
     )
+    if not isinstance(client, Client):
+        raise ConfigurationError(
+            route, "provider", f"= {route.provider!r} opened a {type(client).__name__}.", "It has to open a Client."
+        )
+    return client
 
 
 def _key(route: Route, keys: KeyRing, variable: str | None) -> Secret | None:

@@ -1,4 +1,4 @@
-"""A tutor behind HTTP, of the user's own: one small JSON contract, written out in docs/tutor-endpoint.md."""
+"""A tutor behind HTTP, of the user's own: one small JSON contract, written out in docs/reference/tutor-endpoint.md."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """A turn of a user's own tutor: what it is told and what it says, over HTTP and in Python alike.
 
 A tutor is not told which base or condition it plays: one that knew its arm could play to it. For users the contract is
-written out in docs/tutor-endpoint.md.
+written out in docs/reference/tutor-endpoint.md.
 """
 
 from collections.abc import Mapping

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from platform import python_version
+from types import MappingProxyType
 from typing import Any
 
 from pytest_tutoreval.claims.wording import rule_in_words
@@ -32,6 +33,7 @@ def build_document(
     bases: Sequence[str],
     judges: Sequence[str],
     facts: Mapping[str, Any],
+    packages: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the document of a run. Everything outside `run` is the same however the run was split or ordered.
 
@@ -39,6 +41,7 @@ def build_document(
     ----------
     claim_order, analysis_order, bases, judges : the order of rows; a name that is not listed comes last, by name
     facts : what the caller knows of the run (its id, start, duration)
+    packages : the versions of packages that registered something the results may depend on
     """
     manifest = measures.corpus.manifest
     order = _Order([*claim_order, *analysis_order], bases, judges)
@@ -77,7 +80,7 @@ def build_document(
             "bases": list(bases),
             "judges": list(judges),
             "corpus_folder": str(measures.corpus.folder),
-            "versions": _versions(),
+            "versions": _versions() | packages,
             **facts,
         },
     }

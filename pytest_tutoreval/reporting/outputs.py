@@ -14,14 +14,16 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from pytest_tutoreval.errors import ExtensionError
+from pytest_tutoreval.registering import take_name
 from pytest_tutoreval.reporting.plain import visible
 
-__all__ = ["RENDERERS", "VERDICTS", "OutputSet", "Renderer", "write_outputs"]
+__all__ = ["RENDERERS", "VERDICTS", "OutputSet", "Renderer", "register_renderer", "write_outputs"]
 
 Row = Mapping[str, Any]
 
@@ -65,7 +67,34 @@ def _render_summary(document: Row, folder: Path) -> list[str]:
 
 
 # In the order they run; the summary comes last, since it says which of the others failed.
-RENDERERS: Sequence[Renderer] = (Renderer("summary.md", ("summary.md",), _render_summary),)
+RENDERERS: list[Renderer] = [Renderer("summary.md", ("summary.md",), _render_summary)]
+
+# What of a report folder is this package's own, the page's files included.
+_OWN = (VERDICTS, "summary.md", "report.html", "transcripts")
+
+
+def register_renderer(renderer: Renderer, *, by: str) -> Callable[[], None]:
+    """Add a package's renderer before the summary, and return how it is taken out again.
+
+    Raises
+    ------
+    ExtensionError
+        It is no Renderer, its name is taken, or a file or folder it wants to write to is no plain name or another's.
+    """
+    if not isinstance(renderer, Renderer) or not callable(renderer.render):
+        raise ExtensionError(f"{by}: renderer {renderer!r:.80} is no Renderer(name, owns, render)")
+    if not isinstance(renderer.owns, tuple) or not renderer.owns:
+        raise ExtensionError(
+            f"{by}: renderer {renderer.name!r} owns {renderer.owns!r:.80}; expected a tuple of the top-level files and "
+            "folders it writes"
+        )
+    with ExitStack() as taken:
+        taken.callback(take_name("renderer", renderer.name, _OWN, by=by))
+        for root in renderer.owns:
+            taken.callback(take_name("output", root, _OWN, by=by))
+        RENDERERS.insert(-1, renderer)
+        taken.callback(RENDERERS.remove, renderer)
+        return taken.pop_all().close
 
 
 def write_outputs(document: Row, folder: Path, renderers: Sequence[Renderer] = RENDERERS) -> OutputSet:

@@ -26,7 +26,7 @@ ABSENT = "\N{EM DASH}"
 _DASH = f"{ABSENT} marks a cell without a value; its letter gives the reason."
 
 # What every table and figure of a simulated corpus says first.
-SIMULATED = "SIMULATED DATA, no real model took part"
+SIMULATED = "SIMULATED DATA, scripted agents took part"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ __all__ = [
 
 Row = Mapping[str, Any]
 
-SIMULATED = "SIMULATED DATA, no real model took part"
+SIMULATED = "SIMULATED DATA, scripted agents took part"
 
 # In the order they are named; the first three are `claims`, the fourth is `not_evaluable`.
 _OUTCOMES = ("supported", "not_supported", "inconclusive", "not_evaluable")

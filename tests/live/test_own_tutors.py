@@ -106,7 +106,7 @@ def server() -> Iterator[TutorServer]:
 
 # the documentation
 
-PAGE = (ROOT / "docs" / "tutor-endpoint.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "tutor-endpoint.md").read_text(encoding="utf-8")
 
 
 def test_the_documented_study_file_plans_a_run_of_its_tutors(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An HTTP tutor on loopback, as a user might write one: it keeps the contract of docs/tutor-endpoint.md."""
+"""An HTTP tutor on loopback, as a user might write one: it keeps the contract of docs/reference/tutor-endpoint.md."""
 
 import hashlib
 import json

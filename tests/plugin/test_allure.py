@@ -117,10 +117,9 @@ def test_histories_survive_verdicts_workers_and_what_breaks(
     assert len(set(histories.values())) == 1
 
 
-@WORKERS
-def test_what_is_not_evaluable_shows_its_reason(pytester: pytest.Pytester, corpus: Path, workers: list[str]) -> None:
+def test_what_is_not_evaluable_shows_its_reason(pytester: pytest.Pytester, corpus: Path) -> None:
     make_suite(pytester)
-    run_allure(pytester, "--corpus", corpus, *workers)
+    run_allure(pytester, "--corpus", corpus, "-n2")
     result = results(pytester.path / "allure")["P3 sonnet: not evaluable"]
     reason = "independence is defined in 0 of 10 pairs"
     assert (result["status"], labels(result)["severity"]) == ("failed", "critical")
@@ -169,8 +168,7 @@ def test_a_hostile_message_ends_no_run(pytester: pytest.Pytester, corpus: Path, 
     assert "\x1b[2J" not in result.stdout.str()
 
 
-@WORKERS
-def test_analyses_and_instrument_checks_have_their_severity(pytester: pytest.Pytester, workers: list[str]) -> None:
+def test_analyses_and_instrument_checks_have_their_severity(pytester: pytest.Pytester) -> None:
     write_test(
         pytester,
         """
@@ -187,7 +185,7 @@ def test_lock():
     pass
 """,
     )
-    run_allure(pytester, "--base", "gpt", *workers)
+    run_allure(pytester, "--base", "gpt")
     found = results(pytester.path / "allure")
     rows = len(document(pytester)["analyses"])
     assert {title: (result["status"], labels(result)["severity"]) for title, result in found.items()} == {
@@ -214,12 +212,11 @@ def test_a_guard_is_a_result_that_says_where_and_by_how_much(pytester: pytest.Py
     assert "sonnet/conv/r1/train-4/t0" in result["descriptionHtml"]
 
 
-@WORKERS
-def test_the_controller_describes_the_run(pytester: pytest.Pytester, corpus: Path, workers: list[str]) -> None:
+def test_the_controller_describes_the_run(pytester: pytest.Pytester, corpus: Path) -> None:
     make_suite(pytester)
-    run_allure(pytester, "--corpus", corpus, "-m", "P1 or P3", *workers)
+    run_allure(pytester, "--corpus", corpus, "-m", "P1 or P3", "-n2")
     facts = (pytester.path / "allure" / "environment.properties").read_text(encoding="ascii")
-    assert "Provenance=SIMULATED DATA, no real model took part\n" in facts
+    assert "Provenance=SIMULATED DATA, scripted agents took part\n" in facts
     assert "Run=PARTIAL: 3 items deselected\n" in facts
     assert "Claims=1 decided, 1 not evaluable\n" in facts
     named = [row["name"] for row in json.loads((pytester.path / "allure" / "categories.json").read_bytes())]
@@ -313,13 +310,12 @@ def render(command: str, results: Path, to: Path, *, theme: str = "awesome") -> 
     return to / "index.html"
 
 
-@WORKERS
 def test_the_page_shows_verdicts_reasons_and_drawings(
-    pytester: pytest.Pytester, corpus: Path, allure: str, page: Page, workers: list[str]
+    pytester: pytest.Pytester, corpus: Path, allure: str, page: Page
 ) -> None:
     make_suite(pytester)
     write_test(pytester, P1.format(more="", body=f"raise RuntimeError({HOSTILE})"), name="test_z")
-    run_allure(pytester, "--corpus", corpus, *workers)
+    run_allure(pytester, "--corpus", corpus, "-n2")
     alerts: list[str] = []
     page.on("dialog", lambda dialog: alerts.append(dialog.message))
     page.goto(render(allure, pytester.path / "allure", pytester.path / "page").as_uri())

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pytest_tutoreval.cli import app
-from tests.plugin.runs import ROOT, document, make_suite, run, write_test
+from tests.plugin.runs import ROOT, claims_lines, document, make_suite, run, write_test
 from tests.store.corpora import a_table_corpus
 
 Counts = Counter[str]
@@ -125,7 +125,7 @@ def in_json(written: dict[str, Any]) -> Counts:
 
 
 def in_terminal(result: pytest.RunResult) -> Counts:
-    text = result.stdout.str()
+    text = "\n".join(claims_lines(result))
     rows = re.findall(r"^\S+ +\S+ +\S+ +(not supported|supported|inconclusive)\b.*", text, re.MULTILINE)
     evaluable = re.search(r"^(\d+) claims decided, (\d+) not evaluable", text, re.MULTILINE)
     assert evaluable is not None

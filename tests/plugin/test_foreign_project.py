@@ -92,7 +92,7 @@ def test_the_bundled_demo_is_decided_by_default_and_says_it_is_simulated(pyteste
     make_suite(pytester)
     result = run(pytester, "-m", "P1")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["SIMULATED DATA, no real model took part: corpus demo *"])
+    result.stdout.fnmatch_lines(["SIMULATED DATA, scripted agents took part: corpus demo *"])
     written = document(pytester)
     assert written["corpus"]["provenance"] == "simulated"
     assert written["study"]["instrument_sha256"]

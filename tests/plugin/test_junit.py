@@ -77,7 +77,7 @@ def test_cases_and_suite_state_what_the_document_says(
         "tutoreval.claims_not_supported": "0",
         "tutoreval.claims_inconclusive": "0",
         "tutoreval.claims_not_evaluable": "1",
-        "tutoreval.warning": "SIMULATED DATA, no real model took part",
+        "tutoreval.warning": "SIMULATED DATA, scripted agents took part",
     }
 
 
@@ -128,12 +128,19 @@ def test_what_a_test_records_itself_stays(pytester: pytest.Pytester, corpus: Pat
 # hostile text
 
 
-@WORKERS
 @pytest.mark.parametrize(
-    "way", ["raise NotEvaluable(NASTY)", "raise RuntimeError(NASTY)", "pytest.fail(NASTY)", "pytest.skip(NASTY)"]
+    ("way", "workers"),
+    [
+        ("raise NotEvaluable(NASTY)", ["-n2"]),
+        ("raise RuntimeError(NASTY)", ["-n2"]),
+        ("raise RuntimeError(NASTY)", []),
+        ("pytest.fail(NASTY)", ["-n2"]),
+        ("pytest.skip(NASTY)", ["-n2"]),
+    ],
+    ids=lambda value: "-n2" if value == ["-n2"] else value or "-n0",
 )
 def test_whatever_a_reason_holds_the_run_ends_and_the_xml_is_valid(
-    pytester: pytest.Pytester, corpus: Path, workers: list[str], way: str
+    pytester: pytest.Pytester, corpus: Path, way: str, workers: list[str]
 ) -> None:
     prelude = f"from pytest_tutoreval.errors import NotEvaluable\n\nNASTY = {NASTY!a}\n"
     write_test(

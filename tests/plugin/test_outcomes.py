@@ -38,7 +38,7 @@ def test_the_claims_section_is_there_at_any_verbosity(pytester: pytest.Pytester,
         run(pytester, "--corpus", corpus, "-m", "P1", flag).stdout.fnmatch_lines(
             [
                 "* claims *",
-                "SIMULATED DATA, no real model took part: corpus made-up *",
+                "SIMULATED DATA, scripted agents took part: corpus made-up *",
                 "P1    sonnet -     supported *",
             ]
         )

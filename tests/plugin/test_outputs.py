@@ -16,7 +16,7 @@ from pytest_tutoreval.reporting.outputs import RENDERERS, Renderer
 from tests.plugin.runs import ROOT, claims_lines, document, make_suite, reasons, run, write_test
 from tests.store.corpora import DEMO, a_table_corpus
 
-SCHEMA = ROOT / "docs" / "verdicts-schema.json"
+SCHEMA = ROOT / "docs" / "reference" / "verdicts-schema.json"
 OUT_OF_RUN = (
     "format",
     "study",
@@ -158,7 +158,7 @@ def test_a_renderer_that_fails_loses_no_verdict_and_the_run_does_not_exit_zero(
 
     assert run(suite, "--corpus", tmp_path / "c", "-m", "P1").ret == 0
     broken = (Renderer("page.html", ("page.html",), fails), *RENDERERS)
-    monkeypatch.setattr("pytest_tutoreval.reporting.outputs.write_outputs.__defaults__", (broken,))
+    monkeypatch.setattr("pytest_tutoreval.workbench.Workbench.renderers", broken)
     result = run(suite, "--corpus", tmp_path / "c", "-m", "P1")
     assert result.ret == 1
     assert document(suite)["run"]["not_written"] == [{"output": "page.html", "reason": "ValueError: no template"}]

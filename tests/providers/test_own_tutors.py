@@ -102,7 +102,7 @@ def test_a_tutor_is_not_told_its_base_condition_or_node() -> None:
 
 
 def test_the_documentation_shows_the_fields_that_are_sent() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "tutor-endpoint.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "tutor-endpoint.md").read_text(encoding="utf-8")
     shown = json.loads(page.split("```json\n")[1].partition("```")[0])
     with TutorServer(lambda body, key: Answer()) as server:
         ask(server, a_request(HTTP))

@@ -103,7 +103,7 @@ def test_a_claims_entry_holds_rule_numbers_and_both_attachments() -> None:
         "verdict": "not supported",
     }
     for words in (
-        "SIMULATED DATA, no real model took part",
+        "SIMULATED DATA, scripted agents took part",
         "Supported if p &lt; .05.",
         "+0.115, 95% interval [+0.064, +0.174], p = .0040, Cliff&#x27;s delta +0.84, n = 10, n dropped = 0",
     ):
@@ -388,7 +388,7 @@ def test_the_environment_says_what_the_data_are_and_how_whole_the_run_is(tmp_pat
     document["run"] |= {"complete": False, "unfinished": ["a"], "partial": True, "deselected": 3}
     write_allure_facts(document, tmp_path)
     found = read_properties(tmp_path / "environment.properties")
-    assert found["Provenance"] == "SIMULATED DATA, no real model took part"
+    assert found["Provenance"] == "SIMULATED DATA, scripted agents took part"
     assert found["Run"] == "PARTIAL: 3 items deselected; INCOMPLETE: 1 of 9 items did not finish"
     assert found["Gate"] == "1 regressed, 0 not decided, 1 held; 1 failed"
     assert found["Corpus sha256"] == "c" * 64

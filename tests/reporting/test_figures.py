@@ -124,7 +124,7 @@ def test_the_same_corpus_gives_the_same_bytes(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_of_simulated_data_says_so(demo: Mapping[str, Drawing], name: str) -> None:
-    assert "SIMULATED DATA, no real model took part" in texts(svg_of(demo[name]))
+    assert "SIMULATED DATA, scripted agents took part" in texts(svg_of(demo[name]))
     assert demo[name].caption.startswith("SIMULATED")
 
 

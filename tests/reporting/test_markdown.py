@@ -47,7 +47,7 @@ def test_a_reader_meets_first_what_is_wrong() -> None:
         "gate: 2 regressed, 1 not decided, 1 held; FAILED",
         "",
         "> [!WARNING]",
-        "> **SIMULATED DATA, no real model took part**<br>",
+        "> **SIMULATED DATA, scripted agents took part**<br>",
         "> **PARTIAL** `3 items deselected`<br>",
         "> **INCOMPLETE** `2 of 9 items did not finish (1 worker died)`<br>",
     ]

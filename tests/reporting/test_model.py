@@ -13,7 +13,7 @@ from pytest_tutoreval.reporting.model import Document, document_schema, read_doc
 from tests.reporting.documents import HOSTILE, a_document, poisoned
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SCHEMA = ROOT / "docs" / "verdicts-schema.json"
+SCHEMA = ROOT / "docs" / "reference" / "verdicts-schema.json"
 GOLDEN = Path(__file__).parent / "golden" / "small.json"
 
 

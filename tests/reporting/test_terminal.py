@@ -83,7 +83,7 @@ def test_a_reader_finds_the_row(document: dict[str, Any], row: str) -> None:
 def test_what_the_data_are_comes_first(document: dict[str, Any], released: Path) -> None:
     assert texts(document)[0].startswith("imported data: corpus released-tables ")
     simulated = document | {"corpus": document["corpus"] | {"provenance": "simulated"}}
-    assert texts(simulated)[0].startswith("SIMULATED DATA, no real model took part: corpus released-tables ")
+    assert texts(simulated)[0].startswith("SIMULATED DATA, scripted agents took part: corpus released-tables ")
 
 
 def test_a_note_stands_once_and_joint_claims_repeat_none(document: dict[str, Any]) -> None:

@@ -66,7 +66,7 @@ def test_a_reason_to_stop_stays_on_its_line() -> None:
 
 def test_simulated_data_are_named_first() -> None:
     document = a_document()
-    assert provenance_words(document).startswith("SIMULATED DATA, no real model took part: corpus made-up cccc")
+    assert provenance_words(document).startswith("SIMULATED DATA, scripted agents took part: corpus made-up cccc")
     imported = document | {"corpus": document["corpus"] | {"provenance": "imported"}}
     assert provenance_words(imported).startswith("imported data: corpus made-up")
 
