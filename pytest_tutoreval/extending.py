@@ -5,7 +5,6 @@ pytest's that carries such hooks counts as well. What one of them cannot do is a
 decided without what its suite relies on would look like any other.
 """
 
-import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -26,7 +25,7 @@ __all__ = ["Extension", "carries_hooks", "load_extensions", "loaded_extensions"]
 _MARK = f"{PROJECT}_impl"
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Extension:
     """A package, or a plugin of pytest's, that registers something.
 
@@ -48,7 +47,7 @@ class Extension:
         return f"{self.name} {self.version}"
 
     def __str__(self) -> str:
-        return f"package {self.who} registers {', '.join(self.registered) or 'nothing'}"
+        return f"{self.who} registers {', '.join(self.registered) or 'nothing'}"
 
 
 # Those whose registrations hold at this moment, in the order they were loaded.
@@ -87,13 +86,20 @@ def load_extensions(plugins: Iterable[object] = ()) -> Iterator[tuple[Extension,
 
 
 def carries_hooks(plugin: object) -> bool:
-    """Return whether a plugin of pytest's has a hook of ours. Only functions are looked at, nothing is run."""
-    places = (plugin, *type(plugin).__mro__)
-    return any(
-        isinstance(member, FunctionType) and hasattr(member, _MARK)
-        for place in places
-        for member in list(getattr(place, "__dict__", {}).values())
-    )
+    """Return whether a plugin of pytest's has a hook of ours, marked or not: only functions are looked at, none run."""
+    return any(name in _KINDS or _marked(function) for name, function in _functions(plugin))
+
+
+def _marked(function: object) -> bool:
+    return hasattr(function, _MARK)
+
+
+def _functions(plugin: object) -> Iterator[tuple[str, object]]:
+    places = plugin.__mro__ if isinstance(plugin, type) else (plugin, *type(plugin).__mro__)
+    for place in places:
+        for name, member in list(getattr(place, "__dict__", {}).items()):
+            if isinstance(member, FunctionType | staticmethod | classmethod):
+                yield name, member
 
 
 def _forget(extensions: Iterable[Extension]) -> None:
@@ -110,20 +116,22 @@ def _entry_points() -> list[EntryPoint]:
 
 
 def _installed(entry: EntryPoint) -> Extension:
-    name, version = (entry.dist.name, entry.dist.version) if entry.dist else (entry.value, "?")
+    name, version = (entry.dist.name, entry.dist.version) if entry.dist else (entry.value, "of unknown source")
     with _named(f"{name} {version}", f"loading {entry.value}"):
         plugin = entry.load()
     return Extension(name, version, plugin)
 
 
 def _handed_over(plugin: object) -> Extension:
+    from pytest_tutoreval.frozen import text_digest
+
     module = plugin if isinstance(plugin, ModuleType) else inspect.getmodule(type(plugin))
-    file = Path(getattr(module, "__file__", None) or "?")
+    file = Path(getattr(module, "__file__", None) or "unknown")
     try:
-        version = hashlib.sha256(file.read_text(encoding="utf-8").encode()).hexdigest()[:12]
+        version = f"sha256 {text_digest(file.read_text(encoding='utf-8'))[:12]}"
     except (OSError, ValueError):
-        version = "?"
-    name = f"{file.parent.name}/{file.name}" if file.name == "conftest.py" else getattr(module, "__name__", "?")
+        version = "of unknown source"
+    name = f"{file.parent.name}/{file.name}" if file.name == "conftest.py" else getattr(module, "__name__", str(plugin))
     return Extension(name, version, plugin)
 
 
@@ -140,15 +148,19 @@ def _register_all(extensions: list[Extension], registered: ExitStack) -> None:
         for extension in extensions:
             others = [other.plugin for other in extensions if other is not extension]
             for brought in _answers(manager, hook, extension, others):
-                for words, take_out in register(brought, extension.who):
-                    registered.callback(take_out)
-                    extension.registered.append(words)
+                extension.registered.extend(register(brought, extension.who, registered))
 
 
 def _join(manager: pluggy.PluginManager, extension: Extension) -> None:
     """Add a package to those that are asked, once its hooks are known to exist and to take what they are given."""
+    if unmarked := [
+        name for name, function in _functions(extension.plugin) if name in _KINDS and not _marked(function)
+    ]:
+        raise ExtensionError(
+            f"{extension.who}: {unmarked[0]}() is not marked as a hook; put @pytest_tutoreval.hookimpl above it"
+        )
     try:
-        manager.register(extension.plugin)
+        manager.register(extension.plugin, name=f"{extension.who} {id(extension.plugin)}")
         manager.check_pending()
     except pluggy.PluginValidationError as exc:
         raise ExtensionError(
@@ -183,53 +195,54 @@ def _named(who: str, what: str) -> Iterator[None]:
         raise ExtensionError(f"{who}: {what} raised {type(exc).__name__}: {exc}") from exc
 
 
-# What was registered, in words, and how it is taken out again.
-_Registered = Iterator[tuple[str, Callable[[], None]]]
+# Each registers what a package brought, with the way back on the stack, and yields what it was, in words.
 
 
-def _providers(brought: object, who: str) -> _Registered:
+def _providers(brought: object, who: str, registered: ExitStack) -> Iterator[str]:
     from pytest_tutoreval.providers.routes import register_provider
 
-    for name, provider in _mapping("tutoreval_providers", brought, who):
-        take_out = register_provider(name, provider, by=who)
-        yield f"provider {name}", take_out
+    for name, provider in _by_name("tutoreval_providers", brought, who):
+        registered.callback(register_provider(name, provider, by=who))
+        yield f"provider {name}"
 
 
-def _policies(brought: object, who: str) -> _Registered:
+def _policies(brought: object, who: str, registered: ExitStack) -> Iterator[str]:
     from pytest_tutoreval.frozen import PACKAGE_CONDITIONS
     from pytest_tutoreval.policies import register_policy
 
-    for condition, policy in _mapping("tutoreval_policies", brought, who):
-        take_out = register_policy(condition, policy, by=who)
-        yield f"policy {condition} (sha256 {PACKAGE_CONDITIONS[condition][:12]})", take_out
+    for condition, policy in _by_name("tutoreval_policies", brought, who):
+        registered.callback(register_policy(condition, policy, by=who))
+        yield f"policy {condition} (sha256 {PACKAGE_CONDITIONS[condition][:12]})"
 
 
-def _measures(brought: object, who: str) -> _Registered:
+def _measures(brought: object, who: str, registered: ExitStack) -> Iterator[str]:
     from pytest_tutoreval.gating import guard_measure
     from pytest_tutoreval.measures import register_measure
 
     for measure in _several("tutoreval_measures", brought, who):
-        yield f"measure {getattr(measure, 'name', '?')}", register_measure(measure, by=who)
-        yield f"in {measure.unit}", guard_measure(measure, by=who)
+        registered.callback(register_measure(measure, by=who))
+        registered.callback(guard_measure(measure, by=who))
+        yield f"measure {measure.name} (in {measure.unit})"
 
 
-def _claims(brought: object, who: str) -> _Registered:
+def _claims(brought: object, who: str, registered: ExitStack) -> Iterator[str]:
     from pytest_tutoreval.claims import register_claims
 
     for folder in _several("tutoreval_claims", brought, who):
         for name, take_out in register_claims(folder, by=who).items():
-            yield f"claim {name}", take_out
+            registered.callback(take_out)
+            yield f"claim {name}"
 
 
-def _renderers(brought: object, who: str) -> _Registered:
+def _renderers(brought: object, who: str, registered: ExitStack) -> Iterator[str]:
     from pytest_tutoreval.reporting import register_renderer
 
     for renderer in _several("tutoreval_renderers", brought, who):
-        take_out = register_renderer(renderer, by=who)
-        yield f"renderer {renderer.name}", take_out
+        registered.callback(register_renderer(renderer, by=who))
+        yield f"renderer {renderer.name}"
 
 
-_KINDS: Mapping[str, Callable[[object, str], _Registered]] = {
+_KINDS: Mapping[str, Callable[[object, str, ExitStack], Iterator[str]]] = {
     "tutoreval_providers": _providers,
     "tutoreval_policies": _policies,
     "tutoreval_measures": _measures,
@@ -238,7 +251,7 @@ _KINDS: Mapping[str, Callable[[object, str], _Registered]] = {
 }
 
 
-def _mapping(hook: str, brought: object, who: str) -> Iterable[tuple[str, Any]]:
+def _by_name(hook: str, brought: object, who: str) -> list[tuple[str, Any]]:
     if not isinstance(brought, Mapping):
         raise ExtensionError(f"{who}: {hook}() returned a {type(brought).__name__}; expected a mapping by name")
     return list(brought.items())

@@ -1,6 +1,7 @@
 """Claims, analyses and gates as pytest items: what they are parametrised over, and how an item is read back."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,17 +34,20 @@ _WORKBENCH = pytest.StashKey["Workbench"]()
 
 
 def workbench_of(config: pytest.Config) -> "Workbench":
-    """Return the run's corpus, opened once a process. A corpus that cannot be opened is a usage error."""
+    """Return the run's corpus, opened once a process, after what packages and conftest.py files register.
+
+    A corpus that cannot be opened, or a package that cannot be loaded, is a usage error.
+    """
     if _WORKBENCH not in config.stash:
         from pytest_tutoreval.errors import TutorEvalError
         from pytest_tutoreval.extending import load_extensions
         from pytest_tutoreval.workbench import Workbench
 
         folder = config.getoption("tutoreval_corpus")
-        extensions = load_extensions(plugin for _, plugin in config.pluginmanager.list_name_plugin())
+        opened = ExitStack()
+        config.add_cleanup(opened.close)  # what is registered is the process's, which may run pytest again
         try:
-            extensions.__enter__()
-            config.add_cleanup(lambda: extensions.__exit__(None, None, None))
+            opened.enter_context(load_extensions(plugin for _, plugin in config.pluginmanager.list_name_plugin()))
             config.stash[_WORKBENCH] = Workbench(
                 Path(folder) if folder else None,
                 study_file=_study_file(config),
@@ -182,6 +186,7 @@ def parametrize_analysis(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None
 
 
 def find_item_claim(node: pytest.Item, marker: pytest.Mark) -> "tuple[Claim, Mapping[str, Claim]]":
+    """Return the claim that an item's marker names, and the claims it may refer to."""
     from pytest_tutoreval.claims import find_claim
     from pytest_tutoreval.errors import TutorEvalError
 

@@ -93,6 +93,19 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(LiveCollector(config), "tutoreval-live")
 
 
+def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+    """Refuse a conftest.py of a subfolder that registers something: workers would see it, the controller would not."""
+    config = manager.get_plugin("pytestconfig")
+    if config is not None and DESELECTED in config.stash:
+        from pytest_tutoreval.extending import carries_hooks
+
+        if carries_hooks(plugin):
+            raise pytest.UsageError(
+                f"{getattr(plugin, '__file__', plugin)}: it registers something with pytest-tutoreval, and pytest came "
+                "to it during the run; put it where pytest starts, or name its folder on the command line"
+            )
+
+
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
     """Leave tests of the gate out of runs without --gate: they are not there, neither skipped nor deselected."""
     return [] if is_gate_test(obj) and not collector.config.getoption("tutoreval_gate") else None

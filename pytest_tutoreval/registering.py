@@ -33,8 +33,8 @@ def take_name(kind: str, name: str, reserved: Container[str] = (), *, by: str) -
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ExtensionError(
-            f"{by}: {kind} {name!r:.80} is no name; expected a letter or digit, then letters, digits, '_', '.' and '-', "
-            "64 in all at most"
+            f"{by}: {kind} {name!r:.80} is no name; expected a letter or digit, then letters, digits, '_', '.', '-', "
+            "at most 64 in all"
         )
     owner = _OWNERS.get((kind, name)) or ("pytest-tutoreval" if name in reserved else None)
     if owner is not None:

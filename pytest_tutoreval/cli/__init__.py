@@ -2,6 +2,7 @@
 
 import typer
 
+from pytest_tutoreval.cli.arguments import failing_in_one_line
 from pytest_tutoreval.cli.corpora import import_calls, import_released, simulate
 from pytest_tutoreval.cli.paid import collect, judge_sessions, preflight, verify
 from pytest_tutoreval.cli.planning import plan_cost_of, plan_power
@@ -23,6 +24,17 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def _extended(context: typer.Context) -> None:
+    """Let every command use what installed packages register."""
+    with failing_in_one_line():
+        from pytest_tutoreval.extending import load_extensions
+
+        context.with_resource(load_extensions())
+
+
 for command in (simulate, preflight, collect):
     app.command()(command)
 for about_studies in (init, lint, lock):

@@ -55,7 +55,7 @@ def _digest(condition: str, policy: Policy, by: str) -> str:
         source = None
     if source is None:
         raise ExtensionError(
-            f"{by}: policy {condition!r}: {policy!r:.80} has no source file that can be read, so that nobody could tell "
+            f"{by}: policy {condition!r}: {policy!r:.80} has no source file that can be read, so nobody could tell "
             "whether it changed; write it in a module of your own"
         )
     return text_digest(f"package {code.__module__}:{code.__qualname__}\n{source}")

@@ -80,7 +80,7 @@ def build_document(
             "bases": list(bases),
             "judges": list(judges),
             "corpus_folder": str(measures.corpus.folder),
-            "versions": _versions() | packages,
+            "versions": {**_versions(), **packages},
             **facts,
         },
     }

@@ -1,8 +1,8 @@
 """The document as a model: what `verdicts.json` must hold to be read, and the JSON schema of it.
 
-The compatibility rule (docs/reference/verdicts-json.md): within one major version of the format keys are only ever added, so a reader
-ignores keys it does not know and takes a key that an older document lacks at its default. A change of meaning, a
-removed key or a new verdict word is a new major, and is refused.
+The compatibility rule (docs/reference/verdicts-json.md): within one major version of the format keys are only ever
+added, so a reader ignores keys it does not know and takes a key that an older document lacks at its default. A change
+of meaning, a removed key or a new verdict word is a new major, and is refused.
 """
 
 import json
