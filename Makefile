@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: suites test test-slow test-endurance test-local-model check demo bench clean
+.PHONY: suites test test-slow test-endurance test-local-model check docs demo bench clean
 
 suites: $(VENV)/.suites
 	$(BIN)/python -m pytest suites --base all -n 8
 
-test: $(VENV)/.test check
+test: $(VENV)/.test check docs
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest -n 4 -m "not slow and not endurance and not local_model"
 	$(BIN)/python -m coverage combine -q
@@ -33,6 +33,10 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The documentation as a site in build/site; a warning is an error.
+docs: $(VENV)/.test
+	$(BIN)/mkdocs build --strict --quiet
 
 # The bundled corpus, byte for byte.
 demo: $(VENV)/.suites

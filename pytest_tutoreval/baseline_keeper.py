@@ -51,7 +51,7 @@ class BaselineKeeper:
             return "no claim was decided; run the claims"
         if not run.complete or run.lost_workers:
             return f"the run is incomplete, {len(run.unfinished)} selected items did not finish; run it to its end"
-        if run.partial or any("::" in argument for argument in self._config.args):
+        if run.partial:
             return "the run is partial; run it without -m, -k, --lf, --deselect and single test names"
         if run.not_evaluated:
             first = run.not_evaluated[0]
@@ -84,6 +84,7 @@ class BaselineKeeper:
                     document_sha256=hashlib.sha256(report.read_bytes()).hexdigest(),
                     versions=document["run"]["versions"],
                 ),
+                registered=run.registered,
             )
         except (TutorEvalError, OSError) as exc:
             return str(exc)

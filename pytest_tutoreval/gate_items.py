@@ -1,18 +1,20 @@
 """The gate as pytest items: opened once a process, one item a base and guard, a regression an ordinary failure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_tutoreval.items import item_params, place_marks, selected_names, workbench_of
+from pytest_tutoreval.options import ALL
 
 if TYPE_CHECKING:
     from pytest_tutoreval.gating import Gate
+    from pytest_tutoreval.records.claim import Claim
     from pytest_tutoreval.records.gate import GateRow
     from pytest_tutoreval.records.verdict import Verdict
-    from pytest_tutoreval.reporting import GateReport
+    from pytest_tutoreval.reporting import GateReport, RunRecord
 
 __all__ = [
     "check_gate_options",
@@ -21,6 +23,7 @@ __all__ = [
     "guard_row",
     "is_gate_test",
     "parametrize_guards",
+    "skipped_row",
     "verdict_gate_row",
     "withstand",
 ]
@@ -83,9 +86,9 @@ def is_gate_test(obj: object) -> bool:
 def parametrize_guards(metafunc: pytest.Metafunc) -> None:
     """Parametrise a gate's test over the guards of each base; --judge leaves out items, and no guard of the family."""
     gate = gate_of(metafunc.config)
-    bases, judges = selected_names(metafunc.config)
+    bases, _ = selected_names(metafunc.config)
     places = [place for base in bases for place in (gate.places(base) if gate else ())]
-    chosen = metafunc.config.getoption("tutoreval_judge")
+    judges = _chosen(metafunc.config, "tutoreval_judge")
     metafunc.parametrize(
         "guarded",
         [
@@ -95,16 +98,34 @@ def parametrize_guards(metafunc: pytest.Metafunc) -> None:
                 marks=place_marks(metafunc.config, place.base, place.judge),
             )
             for place in places
-            if place.judge is None or not chosen or place.judge in judges
+            if place.judge is None or judges is None or place.judge in judges
         ],
         indirect=True,
     )
 
 
-def verdict_gate_row(config: pytest.Config, verdict: "Verdict") -> "GateRow | None":
+def _chosen(config: pytest.Config, option: str) -> "Sequence[str] | None":
+    """Return the names an option chooses; None where it leaves nothing out."""
+    names: Sequence[str] | None = config.getoption(option)
+    return None if not names or ALL in names else names
+
+
+def verdict_gate_row(config: pytest.Config, verdict: "Verdict", claim: "Claim") -> "GateRow | None":
     """Return a claim's row in the gate, None where there is no gate."""
     gate = gate_of(config)
-    return gate.verdict_row(verdict) if gate else None
+    return gate.verdict_row(verdict, claim) if gate else None
+
+
+def skipped_row(item: pytest.Item, reason: str) -> "GateRow | None":
+    """Return the row of a gate item whose test was skipped, or failed as expected; None for any other item."""
+    if (gate := gate_of(item.config)) is None:
+        return None
+    from pytest_tutoreval.gating import GuardPlace
+
+    place = item_params(item).get("guarded")
+    if not isinstance(place, GuardPlace):
+        return None
+    return gate.unread_row(place, f"its test was skipped, and a skip reads nothing: {reason}")
 
 
 def guard_row(item: Any) -> "GateRow":
@@ -117,14 +138,26 @@ def guard_row(item: Any) -> "GateRow":
     return workbench_of(item.config).guard_row(gate, item_params(item)["guarded"])
 
 
-def gate_report(config: pytest.Config, rows: Iterable[Mapping[str, Any]]) -> "GateReport | None":
-    """Return what the gate came to, verdicts before measures and each in a fixed order; None without a gate."""
+def gate_report(config: pytest.Config, rows: Iterable[Mapping[str, Any]], run: "RunRecord") -> "GateReport | None":
+    """Return what the gate came to, verdicts before measures and each in a fixed order; None without a gate.
+
+    A run that left nothing out by choice, and was not cut short, has to have read every guard and, unless it is about
+    no claim at all, every verdict of the baseline.
+    """
     gate = gate_of(config)
     if gate is None:
         return None
     from pytest_tutoreval.records.gate import GateRow
     from pytest_tutoreval.reporting import GateReport
 
+    found = [GateRow.model_validate(row) for row in rows]
+    if run.complete and not run.partial:
+        found += gate.missing_rows(
+            found,
+            bases=_chosen(config, "tutoreval_base"),
+            judges=_chosen(config, "tutoreval_judge"),
+            reasons={(row.claim, row.base, row.judge): row.reason for row in run.not_evaluated} if run.rows else None,
+        )
     bases, judges = selected_names(config)
     order = {
         (place.guard.measure, place.base, place.condition, place.judge): number
@@ -149,7 +182,7 @@ def gate_report(config: pytest.Config, rows: Iterable[Mapping[str, Any]]) -> "Ga
             "corpus": gate.baseline.corpus.name,
             "provenance": gate.baseline.corpus.provenance,
         },
-        rows=tuple(sorted((GateRow.model_validate(row) for row in rows), key=rank)),
+        rows=tuple(sorted(found, key=rank)),
     )
 
 

@@ -16,6 +16,7 @@ from pytest_tutoreval.gate_items import (
     guard_row,
     is_gate_test,
     parametrize_guards,
+    skipped_row,
     verdict_gate_row,
     withstand,
 )
@@ -96,7 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
     """Refuse a conftest.py of a subfolder that registers something: workers would see it, the controller would not."""
     config = manager.get_plugin("pytestconfig")
-    if config is not None and DESELECTED in config.stash:
+    if config is not None and DESELECTED in config.stash:  # pytest_configure is over
         from pytest_tutoreval.extending import carries_hooks
 
         if carries_hooks(plugin):
@@ -145,7 +146,7 @@ def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
     except TutorEvalError as exc:
         raise _failure(exc) from None  # the reason once, not again as its own cause
     request.node.stash[_ROW] = verdict.model_dump(mode="json")
-    if (row := verdict_gate_row(request.config, verdict)) is not None:
+    if (row := verdict_gate_row(request.config, verdict, place.claim)) is not None:
         request.node.stash[_GATE_ROW] = row
     return DecidedClaim(place.claim, verdict)
 
@@ -218,7 +219,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     marker = item.get_closest_marker("claim") or item.get_closest_marker("analysis")
     row = None if marker is None else _row_of(item, marker, report)
-    guard = item.stash.get(_GATE_ROW, None) if report.when == "call" and _reached_gate(item) else None
+    guard = _guard_of(item, report)
     if marker is not None or guard is not None:
         _keep_harmless(report)
     carried = dict(row or {})
@@ -230,6 +231,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         report.tutoreval = json.dumps(carried, ensure_ascii=True, allow_nan=False)
         _state_properties(item, report, carried)
     return report
+
+
+def _guard_of(item: pytest.Item, report: pytest.TestReport) -> "GateRow | None":
+    """Return a guard's row once its test has passed, or where its test was skipped; None where it has none."""
+    if report.when == "call" and _reached_gate(item):
+        return item.stash.get(_GATE_ROW, None)
+    if report.skipped and item.get_closest_marker("gate") is not None:
+        return skipped_row(item, _shown(getattr(report, "wasxfail", "") or _skip_reason(report)))
+    return None
 
 
 def _reached_gate(item: pytest.Item) -> bool:

@@ -96,8 +96,12 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)  # the reports of others, JUnit's for one, are written after it and say what it says
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the outputs where an item of ours ran. Nothing decided, an item or an output lost, never exits 0."""
-        if not self._rows and not self._guards:
+        """Write the outputs where an item of ours ran. Nothing decided, an item or an output lost, never exits 0.
+
+        Nor does a gate that failed or read nothing, whatever its items came to: one that was skipped, or expected to
+        fail, is no failure of pytest's.
+        """
+        if not self._rows and not self._guards and not self._gate_read_nothing(session):
             return
         from pytest_tutoreval.reporting import RunRecord, write_outputs
 
@@ -106,13 +110,14 @@ class Recorder:
             finished=self._finished,
             deselected=self._config.stash[DESELECTED],
             last_failed=self._last_failed,
+            named_tests=_names_tests(self._config),
             interrupted=self._stopped is not None,
             stopped=self._stopped or str(session.shouldfail or session.shouldstop or "") or None,
             lost_workers=self._lost_workers,
-            gate=gate_report(self._config, self._guards.values()),
         )
         for nodeid, row in self._rows:
             run.add_row(nodeid, row)
+        run.gate = gate_report(self._config, self._guards.values(), run)
         self._run = run
         bases, judges = selected_names(self._config)
         facts = {
@@ -123,6 +128,8 @@ class Recorder:
         self._document = workbench_of(self._config).document(run, bases=bases, judges=judges, facts=facts)
         folder = Path(self._config.getoption("tutoreval_report") or _project(self._config) / "reports")
         whole = run.complete and bool(run.verdicts or run.analysis_rows or self._guards)
+        if run.gate is not None:
+            whole = whole and bool(run.gate.rows) and not run.gate.failed and not run.not_evaluated
         try:
             written = write_outputs(self._document, folder, workbench_of(self._config).renderers)
         except OSError as exc:
@@ -133,6 +140,11 @@ class Recorder:
         self._summarise_step()
         if session.exitstatus == pytest.ExitCode.OK and not whole:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _gate_read_nothing(self, session: pytest.Session) -> bool:
+        """Return whether a run under --gate would exit 0 with no item of ours in it."""
+        asked = self._config.getoption("tutoreval_gate") and not self._config.getoption("collectonly")
+        return bool(asked) and session.exitstatus == pytest.ExitCode.OK
 
     def _summarise_step(self) -> None:
         """Add the summary to the step's, where GitHub asks for one."""
@@ -170,6 +182,11 @@ class Recorder:
     @property
     def _here(self) -> Path:
         return self._config.invocation_params.dir
+
+
+def _names_tests(config: pytest.Config) -> bool:
+    """Return whether single tests were named on the command line: others of their files are not collected then."""
+    return any("::" in argument for argument in config.args)
 
 
 def _leaves_out_passed(config: pytest.Config) -> bool:

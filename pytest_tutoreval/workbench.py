@@ -213,12 +213,19 @@ class Workbench:
         judges: Sequence[str],
         prices: Path | None,
         run: "BaselineRun",
+        registered: Iterable[Claim],
     ) -> None:
-        """Write the baseline of a complete run. Raises BaselineError; the file is then as it was."""
+        """Write the baseline of a complete run, from the replicates that a gate reads. Raises BaselineError."""
         from pytest_tutoreval.gating import make_baseline, write_baseline
 
         baseline = make_baseline(
-            self.measures, verdicts, bases=bases, judges=judges, price_of=self._price_of(prices), run=run
+            self._study_replicates,
+            verdicts,
+            bases=bases,
+            judges=judges,
+            price_of=self._price_of(prices),
+            run=run,
+            registered=registered,
         )
         write_baseline(baseline, path)
 

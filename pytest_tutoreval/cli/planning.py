@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["plan_cost_of", "plan_power"]
 
+# How far promises for a gate fell from simulated truth: tests/gating/test_product_simulation.py has the tutors.
+_PILOT_NOTE = (
+    "+- is the simulation's chance alone, not the pilot's: another pilot of 10 replicates may well promise .2 more or "
+    "less, one of 60 still .1, and small pilots promise rather too much"
+)
+
 
 def plan_cost_of(
     ctx: typer.Context,
@@ -217,7 +223,7 @@ class _Asked:
 
     def plan_gate(self, candidate: str) -> "StudyPlan":
         from pytest_tutoreval.errors import ConfigurationProblem
-        from pytest_tutoreval.gating import DEFAULT_GUARDS, GUARDED_MEASURES
+        from pytest_tutoreval.gating import DEFAULT_GUARDS, GUARDED_MEASURES, tutored_conditions
         from pytest_tutoreval.planning import (
             PilotSource,
             PilotTutor,
@@ -225,12 +231,12 @@ class _Asked:
             parse_effect,
             plan_gate,
             plan_stated_gate,
+            whole_gate_note,
         )
-        from pytest_tutoreval.records.session import UNTUTORED
 
         file, study = self.opened.file, self.opened.instrument.study
         guards = file.guards or DEFAULT_GUARDS
-        conditions = tuple(name for name in study.protocol.condition_order if name != UNTUTORED)
+        conditions = tutored_conditions(study)
         if self.measures is None:
             stated = dict(parse_effect(text, GUARDED_MEASURES) for text in self.effects)
             judges = max(1, len(self.judges))
@@ -282,7 +288,8 @@ class _Asked:
         outcome = "regressed" if candidate else "held"
         named = dict.fromkeys((power.what for power in planned[0].powers), outcome)
         note = family_note(len(planned[0].powers) - 1, file.gate)
-        return self._plan(f"{PilotSource(self.measures).described()}: {against}", planned, named, note)
+        source = f"{PilotSource(self.measures).described()}: {against}"
+        return self._plan(source, planned, named, *map(whole_gate_note, planned), note)
 
     def _plan(
         self, source: str, sizes: "tuple[PlannedSize, ...]", wanted: Mapping[str, str], *notes: str
@@ -298,7 +305,7 @@ class _Asked:
             target=self.target,
             seed=self.simulation.seed,
             simulations=self.simulation.studies,
-            notes=notes,
+            notes=notes if self.measures is None else (*notes, _PILOT_NOTE),
         )
 
 

@@ -42,10 +42,9 @@ class _Alignment:
 
     def __init__(self, text: str) -> None:
         lowered = text.lower()
-        words = list(_WORD.finditer(lowered))
-        self.normalised = " ".join(word[0] for word in words)
-        self._lowered = [word.start() for word in words]
-        self._starts = [0, *accumulate(len(word[0]) + 1 for word in words)]
+        words = [word.span() for word in _WORD.finditer(lowered)]
+        self._lowered = [start for start, _ in words]
+        self._starts = [0, *accumulate([end - start + 1 for start, end in words])]
         # Lower case is written one character for one, but for a dotted capital I, which becomes two.
         expands = len(lowered) != len(text)
         self._raw = [at for at, character in enumerate(text) for _ in character.lower()] if expands else None
@@ -79,6 +78,8 @@ class DeclaredForms:
     def hits(self, text: str) -> list[Hit]:
         """Return every hit, in text order: what a reader of the transcript wants to see."""
         normalised = normalise(text)
+        if self._pattern is None or self._pattern.search(normalised) is None:
+            return []
         found = [match for pattern in self._each for match in pattern.finditer(normalised)]
         hits = [Hit(match[0], match.start(), match.end()) for match in found]
         return sorted(hits, key=lambda hit: (hit.start, -hit.end))

@@ -19,13 +19,13 @@ from pytest_tutoreval.records.baseline import (
     BaselineRun,
     GuardedSeries,
 )
+from pytest_tutoreval.records.claim import Claim
 from pytest_tutoreval.records.session import UNTUTORED
 from pytest_tutoreval.records.study import Study
 from pytest_tutoreval.records.verdict import Verdict
 from pytest_tutoreval.store import Corpus
 
 __all__ = [
-    "lost_claims",
     "make_baseline",
     "read_baseline",
     "refuse_mixed_data",
@@ -137,18 +137,24 @@ def make_baseline(
     judges: Sequence[str],
     price_of: PriceOf,
     run: BaselineRun,
+    registered: Iterable[Claim] = (),
 ) -> Baseline:
     """Return the baseline of a run: its verdicts, and every guarded measure of every tutored condition.
 
-    A judge that rated no turn of a base for pedagogy has no such series; one that rated some of them is an error.
+    `registered` are the claims the verdicts are about, as their files state them. A judge that rated no turn of a base
+    for pedagogy has no such series; one that rated some of them is an error.
 
     Raises
     ------
     BaselineError
         Nothing was decided, a cell is incomplete, or data of different provenance are mixed.
     """
+    rules: dict[str, str | None] = {}
+    for claim in registered:  # of two files that share an id nobody can say which decided
+        rules[claim.id] = None if claim.id in rules else claim.rule_sha256()
     claims = sorted(
-        {_as_claim(verdict) for verdict in verdicts}, key=lambda row: (row.claim, row.base, row.judge or "")
+        {_as_claim(verdict, rules.get(verdict.claim)) for verdict in verdicts},
+        key=lambda row: (row.claim, row.base, row.judge or ""),
     )
     if not claims:
         raise BaselineError("no claim was decided, so there is nothing to hold a later run against; run the claims")
@@ -177,13 +183,14 @@ def make_baseline(
     ).sealed()
 
 
-def _as_claim(verdict: Verdict) -> BaselineClaim:
+def _as_claim(verdict: Verdict, rule: str | None) -> BaselineClaim:
     return BaselineClaim(
         claim=verdict.claim,
         base=verdict.base,
         judge=verdict.judge,
         verdict=verdict.verdict,
         reversed=verdict.reversed,
+        rule=rule,
     )
 
 
@@ -200,36 +207,19 @@ def _cell_series(
             yield from read_series(measures, base, condition, measure.name, judge, price_of)
 
 
-def lost_claims(path: Path, fresh: Baseline) -> list[str]:
-    """Return the claims a baseline file holds and a fresh one of the same instrument would lose, as people name them.
-
-    A file that cannot be read, or belongs to another instrument, loses nothing: writing anew is the way out of that.
-    """
-    try:
-        before = Baseline.model_validate_json(path.read_bytes())
-    except (OSError, ValueError):
-        return []
-    if before.instrument != fresh.instrument:
-        return []
-    kept = {(row.claim, row.base, row.judge) for row in fresh.claims}
-    lost = [row for row in before.claims if (row.claim, row.base, row.judge) not in kept]
-    return [" ".join(filter(None, (row.claim, row.base, row.judge))) for row in lost]
-
-
 def write_baseline(baseline: Baseline, path: Path) -> None:
     """Write a baseline whole or not at all.
+
+    A baseline that is damaged, or of another instrument, is replaced: writing anew is the way out of that.
 
     Raises
     ------
     BaselineError
-        It would lose claims the file holds, or it cannot be written; the old file is as it was.
+        The file is no baseline, or one of other data: simulated, recorded or imported; claims or guarded measures that
+        it holds would be lost; it cannot be written. The old file is as it was.
     """
-    if lost := lost_claims(path, baseline):
-        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-        raise BaselineError(
-            f"{path}: this run did not decide {', '.join(lost[:3])}{more}, which the baseline holds; run them too, or "
-            "move the old file away"
-        )
+    if refusal := _refusal(path, baseline):
+        raise BaselineError(f"{path}: {refusal}")
     text = json.dumps(baseline.model_dump(mode="json"), indent=1, ensure_ascii=True, allow_nan=False)
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
@@ -242,3 +232,59 @@ def write_baseline(baseline: Baseline, path: Path) -> None:
     except OSError as exc:
         fresh.unlink(missing_ok=True)
         raise BaselineError(f"{path}: the baseline cannot be written: {exc.strerror}; choose another file") from exc
+
+
+def _refusal(path: Path, fresh: Baseline) -> str | None:
+    """Return why a file may not be replaced by a fresh baseline, None where it may."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    if found.strip() and b"tutoreval-baseline/" not in found:
+        return "this file is no baseline, and is not written over; name another, or move it away"
+    try:
+        before = Baseline.model_validate_json(found)
+    except ValueError:
+        return None
+    made, now = before.corpus.provenance, fresh.corpus.provenance
+    if made != now:
+        return (
+            f"it holds {made} data (corpus {before.corpus.name}), this run is on {now} data (corpus "
+            f"{fresh.corpus.name}); give the corpus you mean with --corpus, or move the old file away"
+        )
+    if before.instrument != fresh.instrument:
+        return None
+    if lost := _lost_claims(before, fresh):
+        return (
+            f"this run did not decide {_some(lost)}, which the baseline holds; run them too, or move the old file away"
+        )
+    if lost := _lost_series(before, fresh):
+        return (
+            f"this run has no {_some(lost)}, which the baseline holds; give data that have it, or move the old file "
+            "away"
+        )
+    return None
+
+
+def _lost_claims(before: Baseline, fresh: Baseline) -> list[str]:
+    kept = {(row.claim, row.base, row.judge) for row in fresh.claims}
+    return [
+        _named(row.claim, row.base, row.judge) for row in before.claims if (row.claim, row.base, row.judge) not in kept
+    ]
+
+
+def _lost_series(before: Baseline, fresh: Baseline) -> list[str]:
+    """Return the guarded measures that would go, whatever they are counted in: a default guard would go with them."""
+    kept, old = (
+        dict.fromkeys((one.measure, one.base, one.condition, one.judge) for one in baseline.series)
+        for baseline in (fresh, before)
+    )
+    return [_named(*place) for place in old if place not in kept]
+
+
+def _named(*parts: str | None) -> str:
+    return " ".join(filter(None, parts))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,6 +1,6 @@
 """The gate: every guard of a base decided together, every verdict held against the baseline's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from pytest_tutoreval.gating.guards import (
     DEFAULT_GUARDS,
     GUARDED_MEASURES,
     PriceOf,
+    Values,
     check_guards,
     read_series,
     showing_turns,
@@ -20,6 +21,7 @@ from pytest_tutoreval.gating.pairing import Paired, pair_values
 from pytest_tutoreval.gating.wording import guard_reason, method_words, verdict_reason
 from pytest_tutoreval.measures import CorpusMeasures, complete_cells, complete_scores
 from pytest_tutoreval.records.baseline import Baseline, BaselineClaim, GuardedSeries
+from pytest_tutoreval.records.claim import Claim
 from pytest_tutoreval.records.gate import GateOutcome, GateRow, GateSettings, Guard
 from pytest_tutoreval.records.verdict import Verdict
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Gate", "GuardPlace", "match_bases", "standing"]
 
 _SHOWN_TURNS = 5
+
+_NO_TEST = "no test of it came to its end; run it too, or leave it out by choice, with -m, -k, --base or --judge"
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,9 @@ class Gate:
     ------
     ConfigurationProblem
         A guard names an unknown measure or condition, or the looks do not end at the registered n.
+    BaselineError
+        No guard is registered, and the baseline holds a condition that the study no longer has, or nothing of a base:
+        a default guard is where the baseline has its measure, and would be gone without a word.
     """
 
     def __init__(
@@ -127,6 +134,8 @@ class Gate:
         self._registered = instrument.study.registered_replicates()
         self._rows: dict[str, dict[GuardPlace, GateRow]] = {}
         check_guards(self._guards, self._conditions)
+        if self.by_default:
+            self._refuse_lost_guards()
         rule = settings.sequential
         if rule is not None and rule.looks[-1] != len(self._registered):
             raise ConfigurationProblem(
@@ -158,10 +167,21 @@ class Gate:
                         found.append(GuardPlace(guard, base, condition, judge))
         return tuple(found)
 
-    def verdict_row(self, verdict: Verdict) -> GateRow:
-        """Return a claim's row: regressed where its verdict stands lower than in the baseline, else held."""
+    def verdict_row(self, verdict: Verdict, claim: Claim | None = None) -> GateRow:
+        """Return a claim's row: regressed where its verdict stands lower than in the baseline, else held.
+
+        Where `claim`, as its file states it, is decided by another rule than the baseline's was, nothing is compared:
+        it is not decided and fails, whatever the policy for that.
+        """
         base = self._bases.get(verdict.base, verdict.base)
         before = self.baseline.claim(verdict.claim, base, verdict.judge)
+        if before is not None and claim is not None and before.rule not in (None, claim.rule_sha256()):
+            return self._no_verdict(
+                before,
+                verdict.base,
+                "its claim file states another rule than the one the baseline was written under; restore the file, or "
+                "write the baseline anew from a complete run",
+            )
         outcome = _verdict_outcome(before, verdict)
         return GateRow(
             kind="verdict",
@@ -182,6 +202,55 @@ class Gate:
             self._rows[place.base] = self._decide(place.base, measures)
         return self._rows[place.base][place]
 
+    def missing_rows(
+        self,
+        read: Iterable[GateRow],
+        *,
+        bases: Collection[str] | None,
+        judges: Collection[str] | None,
+        reasons: Mapping[tuple[str, str, str | None], str] | None,
+    ) -> list[GateRow]:
+        """Return a failing row for each guard, and each verdict of the baseline, that a run should have read.
+
+        A gate is what it reads: a test that is gone, or skipped, or a base the corpus no longer holds would otherwise
+        pass in silence.
+
+        Parameters
+        ----------
+        read : the rows there are
+        bases, judges : those the user chose, None for all: what was left out by choice is not missing
+        reasons : why a claim has no verdict, by claim, base and judge; "no test of it came to its end" where none is.
+            None: the run is about guards alone, as at a look at which no claim has its n.
+        """
+        there = {(row.guard, row.base, row.condition, row.judge) for row in read}
+        rows = [
+            self.unread_row(place, _NO_TEST)
+            for base in self._bases
+            for place in self.places(base)
+            if (place.guard.measure, base, place.condition, place.judge) not in there
+            and (place.judge is None or judges is None or place.judge in judges)
+        ]
+        if reasons is None:
+            return rows
+        named = {before: now for now, before in self._bases.items()}
+        for claim in self.baseline.claims:
+            base = named.get(claim.base, claim.base)
+            chosen = (bases is None or base in self._bases) and (
+                claim.judge is None or judges is None or claim.judge in judges
+            )
+            if chosen and (claim.claim, base, None, claim.judge) not in there:
+                reason = reasons.get((claim.claim, base, claim.judge), _NO_TEST)
+                rows.append(self._no_verdict(claim, base, reason))
+        return rows
+
+    def _refuse_lost_guards(self) -> None:
+        held = {series.condition for series in self.baseline.series if series.base in self._bases.values()}
+        anew = f"write it anew from a complete run, or register [[guards]]; the study has {', '.join(self._conditions)}"
+        if gone := sorted(held - set(self._conditions)):
+            raise BaselineError(f"{self.path}: it guards {', '.join(gone)}, which the study no longer has; {anew}")
+        if bare := [base for base in self._bases if not self.places(base)]:
+            raise BaselineError(f"{self.path}: it holds no guarded measure of {', '.join(bare)}; {anew}")
+
     def _fails(self, outcome: GateOutcome) -> bool:
         return outcome == "regressed" or (outcome == "not_decided" and self.settings.undecided == "fail")
 
@@ -194,12 +263,12 @@ class Gate:
         try:
             refuse_other_provenance(self.path, self.baseline, measures.corpus)
         except BaselineError as exc:
-            return {place: self._unread(place, str(exc)) for place in places}
+            return {place: self.unread_row(place, str(exc)) for place in places}
         for place in places:
             try:
                 read[place] = self._read(place, measures)
             except (NotEvaluable, CorpusError) as exc:
-                rows[place] = self._unread(place, str(exc))
+                rows[place] = self.unread_row(place, str(exc))
         pairs = list(read.values())
         decisions = decide_guards(
             [one.worse for one in pairs],
@@ -229,21 +298,19 @@ class Gate:
                 measures, place.base, place.condition, place.guard.measure, place.judge, self._price_of
             )
         }
-        unit = next((series.unit for series in reversed(before) if series.unit in now), None)
-        if unit is None:
+        shared = [series for series in reversed(before) if series.unit in now]
+        if not shared:
             raise NotEvaluable(f"the baseline is in {before[0].unit}, the candidate in {', '.join(now)}")
-        base_values = next(series for series in before if series.unit == unit).values
-        if absent := [number for number in replicates if number not in base_values]:
-            raise NotEvaluable(
-                f"the baseline lacks replicate{'s' * (len(absent) > 1)} {', '.join(map(str, absent))}; write it anew "
-                "from data that have them"
-            )
-        paired = pair_values(now[unit].values, base_values, replicates)
-        if paired is None:
-            raise NotEvaluable("no replicate and problem has it defined in candidate and baseline both")
         guard = place.guard
-        margin = guard.margin * abs(paired.baseline) if guard.relative else guard.margin
-        return _Pairs(place, paired, unit, margin, look)
+        for series in shared:
+            paired = _paired(now[series.unit].values, series.values, replicates)
+            margin = guard.margin * abs(paired.baseline) if guard.relative else guard.margin
+            if margin > 0.0:  # what costs nothing has no share; its tokens have
+                return _Pairs(place, paired, series.unit, margin, look)
+        raise NotEvaluable(
+            f"the baseline's mean is 0 ({shared[-1].unit}), and a share of it is no margin; register a guard with "
+            "relative = false"
+        )
 
     def _before(self, measure: str, base: str, condition: str, judge: str | None) -> list[GuardedSeries]:
         wanted = (measure, self._bases[base], condition, judge)
@@ -283,7 +350,8 @@ class Gate:
 
     # what is said of it
 
-    def _unread(self, place: GuardPlace, reason: str) -> GateRow:
+    def unread_row(self, place: GuardPlace, reason: str) -> GateRow:
+        """Return the row of a guard that cannot be read: not decided, and it fails whatever the policy for that."""
         return GateRow(
             kind="measure",
             guard=place.guard.measure,
@@ -296,6 +364,19 @@ class Gate:
             reason=f"cannot be read: {reason}",
             margin=None if place.guard.relative else place.guard.margin,
             worse=place.guard.worse,
+        )
+
+    def _no_verdict(self, before: BaselineClaim, base: str, reason: str) -> GateRow:
+        return GateRow(
+            kind="verdict",
+            guard=before.claim,
+            base=base,
+            judge=before.judge,
+            baseline_base=before.base if before.base != base else None,
+            outcome="not_decided",
+            failed=True,
+            reason=f"cannot be compared: {reason}",
+            verdict_before=before.verdict,
         )
 
     def _other_base(self, base: str) -> str | None:
@@ -356,6 +437,19 @@ class Gate:
             turns=turns,
         )
         return row.model_copy(update={"reason": guard_reason(row, decision, pairs.look)})
+
+
+def _paired(current: Values, baseline: Values, replicates: Sequence[int]) -> Paired:
+    """Return the pairs of these replicates. Raises NotEvaluable where the baseline lacks one, or nothing is defined."""
+    if absent := [number for number in replicates if number not in baseline]:
+        raise NotEvaluable(
+            f"the baseline lacks replicate{'s' * (len(absent) > 1)} {', '.join(map(str, absent))}; write it anew from "
+            "data that have them"
+        )
+    paired = pair_values(current, baseline, replicates)
+    if paired is None:
+        raise NotEvaluable("no replicate and problem has it defined in candidate and baseline both")
+    return paired
 
 
 def _verdict_outcome(before: BaselineClaim | None, now: Verdict) -> GateOutcome:

@@ -212,8 +212,15 @@ def guard_measure(measure: SessionMeasure, *, by: str) -> Callable[[], None]:
     return add_entry(GUARDED_MEASURES, "guarded measure", measure.name, guarded, tuple(GUARDED_MEASURES), by=by)
 
 
+# What a study has to decide for itself: a longer way to an answer is more work, or a tutor that does not get there.
+_EITHER_WAY = "turns_to_commitment"
+_WORSE = {guard.measure: guard.worse for guard in DEFAULT_GUARDS if guard.measure != _EITHER_WAY}
+
+
 def check_guards(guards: Sequence[Guard], conditions: Sequence[str]) -> None:
-    """Raise ConfigurationProblem where a guard names what is not there, or a measure is guarded twice in a condition.
+    """Raise ConfigurationProblem where a guard names what is not there, or looks the wrong way, or stands twice.
+
+    A guard that takes leakage to be worse where it is lower would pass the very tutor it is there to stop.
 
     Parameters
     ----------
@@ -227,6 +234,11 @@ def check_guards(guards: Sequence[Guard], conditions: Sequence[str]) -> None:
             raise ConfigurationProblem(
                 f"guards: measure = {guard.measure!r} is no guarded measure. Known: "
                 f"{', '.join(GUARDED_MEASURES)}.{hint}"
+            )
+        if guard.worse != _WORSE.get(guard.measure, guard.worse):
+            raise ConfigurationProblem(
+                f"guards: {guard.measure}: worse = {guard.worse!r}, but it is worse where it is "
+                f"{_WORSE[guard.measure]}; this guard would pass what it is there to stop"
             )
         unknown = [name for name in guard.conditions or () if name not in conditions]
         if unknown:

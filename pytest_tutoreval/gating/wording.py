@@ -58,7 +58,8 @@ def _facts(row: GateRow) -> str:
         return ""
     difference = f"{_plus(row, row.estimate)} [{_end(row, row.ci_low)}, {_end(row, row.ci_high)}]"
     sides = f"{_value(row, row.current)}, baseline {_value(row, row.baseline)} ({row.unit})"
-    return f"{sides}, difference {difference}, margin {_value(row, row.margin)}, n {row.n}; "
+    dropped = f" ({row.n_dropped} undefined cells left out)" if row.n_dropped else ""
+    return f"{sides}, difference {difference}, margin {_value(row, row.margin)}, n {row.n}{dropped}; "
 
 
 def _what_would_decide(decision: "GuardDecision", look: "Look | None") -> str:

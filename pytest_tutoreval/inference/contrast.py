@@ -24,12 +24,12 @@ class Contrast:
     Attributes
     ----------
     value : mean paired difference
-    statistic, p_value : two-sided exact signed-rank test of the raw differences against `null`
+    statistic, p_value : two-sided exact signed-rank test of the differences against `null`
     side : the sign of the differences - `null` that have the larger rank sum; the mean's may be the other (see Notes)
     ci_low, ci_high, draws : 95 % percentile bootstrap of the mean, and its number of resamples
     cliffs_delta : conv against ped unpaired, over the pairs kept
     n_pairs, n_dropped, n_zero : pairs used, pairs with an undefined arm, and used pairs that differ by `null`
-    p_value_rounded : the same test on differences rounded to 12 decimals; a note, it decides nothing
+    p_value_rounded : the test on differences rounded to 12 decimals; a note where raw ones are ranked, `null` = 0
     conv_mean, ped_mean : arm means over the pairs kept
     """
 
@@ -62,7 +62,9 @@ def paired_contrast(
         Percentile bootstrap of the mean; `draws` is recorded in the result.
     null
         What the test holds differences against, a margin in the measure's units. Statistic and p-values are those of
-        differences - null, and pairs at `null` count as zero; mean, interval and effect size stay as they are.
+        differences - null rounded to 12 decimals, so that pairs at `null` count as zero however the two were written
+        (0.4 - 0.3 lies a last bit above 0.1); mean, interval and effect size stay as they are. At 0 raw differences
+        are ranked, as the study did.
 
     Raises
     ------
@@ -100,8 +102,8 @@ def paired_contrast(
         )
     conv_kept, ped_kept = arms["conv"][kept], arms["ped"][kept]
     differences = conv_kept - ped_kept
-    shifted = differences - null
-    test = signed_rank(shifted)
+    rounded = np.round(differences - null, _DUST_DECIMALS)
+    test = signed_rank(differences if null == 0.0 else rounded)
     interval = percentile_interval(differences, rng=rng, draws=draws)
     return Contrast(
         value=_mean(differences),
@@ -114,7 +116,7 @@ def paired_contrast(
         n_pairs=n_pairs,
         n_dropped=int(kept.size - n_pairs),
         n_zero=test.n_zero,
-        p_value_rounded=signed_rank(np.round(shifted, _DUST_DECIMALS)).p_value,
+        p_value_rounded=signed_rank(rounded).p_value,
         conv_mean=_mean(conv_kept),
         ped_mean=_mean(ped_kept),
         draws=interval.draws,

@@ -1,6 +1,7 @@
 """Group sequential levels: one-sided alpha spent over registered looks, so that stopping early inflates nothing."""
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -63,7 +64,9 @@ def nominal_levels(looks: tuple[int, ...], *, alpha: float, spending: Spending) 
     if not 0.0 < alpha <= 0.5:
         raise ValueError(f"alpha = {alpha} is not a one-sided level; expected a number above 0 and at most 0.5.")
     times = [look / looks[-1] for look in looks]
-    due = [spent(time, alpha=alpha, spending=spending) for time in times]
+    total = [spent(time, alpha=alpha, spending=spending) for time in times]
+    # A look so early that what it spends is no double still has a level, which no p-value of so few reaches.
+    due = [max(later - sooner, sys.float_info.min) for sooner, later in pairwise([0.0, *total])]
     boundaries = [-NormalDist().inv_cdf(due[0])]
     # Until the first look there is one starting point, at 0.
     nodes, weighted = np.zeros(1), np.ones(1)
@@ -77,7 +80,7 @@ def nominal_levels(looks: tuple[int, ...], *, alpha: float, spending: Spending) 
             np.exp(-0.5 * ((grid[:, np.newaxis] - nodes) / step) ** 2) @ weighted / (step * math.sqrt(2 * math.pi))
         )
         nodes, weighted, before = grid, arrived * weights, times[index - 1]
-        boundaries.append(_boundary(nodes, weighted, times[index], narrowest, due[index] - due[index - 1]))
+        boundaries.append(_boundary(nodes, weighted, times[index], narrowest, due[index]))
     return tuple(_upper_tail(boundary) for boundary in boundaries)
 
 
@@ -147,18 +150,22 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     at_low, at_high = function(low), function(high)
     if at_low == 0.0 or (at_low < 0.0) == (at_high < 0.0):
         return low if abs(at_low) <= abs(at_high) else high
+    stayed = ""
     for _ in range(200):
         finite = math.isfinite(at_low) and math.isfinite(at_high)
         middle = (low * at_high - high * at_low) / (at_high - at_low) if finite else (low + high) / 2
         value = function(middle)
         if value == 0.0 or abs(high - low) < 1e-13 or abs(value) < 1e-12:
             return middle
+        # Halved only where one end stays a second time: at every step it would halve the interval and do no better.
         if (value < 0.0) == (at_high < 0.0):
             high, at_high = middle, value
-            at_low /= 2
+            at_low /= 1 + (stayed == "low")
+            stayed = "low"
         else:
             low, at_low = middle, value
-            at_high /= 2
+            at_high /= 1 + (stayed == "high")
+            stayed = "high"
     return (low + high) / 2
 
 

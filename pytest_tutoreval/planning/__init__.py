@@ -1,7 +1,14 @@
 """Before the first call: what a run will cost, and how often a study of a given size would decide."""
 
 from pytest_tutoreval.planning.cost import Assumptions, CostPlan, RoleCost, plan_cost
-from pytest_tutoreval.planning.gate_power import PilotTutor, family_note, gate_power, plan_gate, plan_stated_gate
+from pytest_tutoreval.planning.gate_power import (
+    PilotTutor,
+    family_note,
+    gate_power,
+    plan_gate,
+    plan_stated_gate,
+    whole_gate_note,
+)
 from pytest_tutoreval.planning.plan_document import FORMAT, plan_document
 from pytest_tutoreval.planning.power import Power, Simulation, claim_power, simulate_power
 from pytest_tutoreval.planning.resampling import ResampledMeasures, StudySize, pilot_replicates
@@ -48,4 +55,5 @@ __all__ = [
     "shifted_arms",
     "simulate_power",
     "sizes_of",
+    "whole_gate_note",
 ]

@@ -20,16 +20,15 @@ from pytest_tutoreval.planning.resampling import ResampledMeasures, StudySize, p
 from pytest_tutoreval.planning.stated import StatedEffect
 from pytest_tutoreval.planning.study_plan import PlannedSize, Pricing, priced
 from pytest_tutoreval.records.baseline import Baseline, BaselineCorpus, BaselineRun
-from pytest_tutoreval.records.gate import GateOutcome, GateSettings, Guard
+from pytest_tutoreval.records.gate import GateOutcome, GateRow, GateSettings, Guard
 
-__all__ = ["PilotTutor", "family_note", "gate_power", "plan_gate", "plan_stated_gate"]
+__all__ = ["PilotTutor", "family_note", "gate_power", "plan_gate", "plan_stated_gate", "whole_gate_note"]
 
 FloatArray = npt.NDArray[np.float64]
 
 WHOLE_GATE = "all guards"
 
-# What a later look may still change.
-UNDECIDED = {"not_decided", NOT_EVALUABLE}
+_RUNS = {"held": "holds", "regressed": "regresses", "not_decided": "is not decided"}
 
 _NOBODY = "0" * 64
 
@@ -78,7 +77,8 @@ def gate_power(
     looks = settings.sequential.looks if settings.sequential else (size.replicates,)
     if looks[-1] != size.replicates:
         raise ConfigurationProblem(
-            f"the sequential rule ends at {looks[-1]} replicates, the size is {size.replicates}; plan that one"
+            f"the sequential rule ends at {looks[-1]} replicates, the size is {size.replicates}; plan that one: "
+            f"--replicates {looks[-1]}"
         )
     found: dict[GuardPlace, Counter[str]] = {}
     reasons: dict[GuardPlace, str] = {}
@@ -87,8 +87,7 @@ def gate_power(
         before = baseline.draw(size, rng)
         now = candidate.draw(size, rng, beside=before)
         past = _baseline_of(before, baseline)
-        outcomes: dict[GuardPlace, str] = {}
-        gate_outcome: GateOutcome = "not_decided"
+        runs: list[Mapping[GuardPlace, GateRow]] = []
         for look in looks:
             gate = Gate(
                 past,
@@ -100,19 +99,11 @@ def gate_power(
                 price_of=_unpriced,
             )
             seen = now if look == size.replicates else _FirstLook(now, look)
-            rows = {place: gate.measure_row(place, seen) for place in gate.places(candidate.base)}
-            for place, row in rows.items():
-                if outcomes.get(place, "not_decided") in UNDECIDED:
-                    outcomes[place] = row.outcome if row.n is not None else NOT_EVALUABLE
-                if row.n is None:
-                    reasons[place] = row.reason
-            if gate_outcome == "not_decided":
-                gate_outcome = _of_all(row.outcome for row in rows.values())
-            if gate_outcome != "not_decided" and not UNDECIDED & set(outcomes.values()):
-                break
-        for place, outcome in outcomes.items():
-            found.setdefault(place, Counter())[outcome] += 1
-        whole[gate_outcome] += 1
+            runs.append({place: gate.measure_row(place, seen) for place in gate.places(candidate.base)})
+            reasons |= {place: row.reason for place, row in runs[-1].items() if row.n is None}
+        for place in runs[-1]:
+            found.setdefault(place, Counter())[_first_decision(_outcome(run[place]) for run in runs)] += 1
+        whole[_first_decision(_of_all(map(_outcome, run.values())) for run in runs)] += 1
     return (
         *(
             Power(
@@ -130,8 +121,21 @@ def gate_power(
     )
 
 
-def _of_all(outcomes: Iterable[GateOutcome]) -> GateOutcome:
-    """Return what a gate comes to over all its guards: regressed if any is, held if all are."""
+def _outcome(row: GateRow) -> str:
+    return row.outcome if row.n is not None else NOT_EVALUABLE
+
+
+def _first_decision(outcomes: Iterable[str]) -> str:
+    """Return the first of successive outcomes that decides, and the last where none does."""
+    last = ""
+    for last in outcomes:
+        if last in ("regressed", "held"):
+            break
+    return last
+
+
+def _of_all(outcomes: Iterable[str]) -> GateOutcome:
+    """Return what a run of a gate comes to over all its guards: regressed if any is, held if all are."""
     found = set(outcomes)
     if "regressed" in found:
         return "regressed"
@@ -145,6 +149,13 @@ def family_note(n_guards: int, settings: GateSettings) -> str:
         f"{n_guards} guards share alpha = {settings.alpha:g}: the first needs p <= {level:.2g}, which fewer than "
         f"{smallest_deciding_n(level)} replicates cannot reach, whatever the data"
     )
+
+
+def whole_gate_note(planned: PlannedSize) -> str:
+    """Return how often a run with all guards of a planned size passes, is stopped and is not decided."""
+    whole = next(power for power in planned.powers if power.what == WHOLE_GATE)
+    shares = (f"{say} in {whole.share(outcome):.3f}" for outcome, say in _RUNS.items())
+    return f"the gate as a whole, {planned.size}: {', '.join(shares)} of runs"
 
 
 class _FirstLook(FirstReplicates):

@@ -33,13 +33,18 @@ class BaselineRun(Record):
 
 
 class BaselineClaim(Record):
-    """A claim as it was decided."""
+    """A claim as it was decided.
+
+    `rule` is the digest of what it was decided by, so that a claim that now says otherwise is not taken for it; None
+    where that is not known.
+    """
 
     claim: Name
     base: Name
     judge: Name | None
     verdict: VerdictWord
     reversed: bool
+    rule: Sha256 | None = None
 
 
 class GuardedSeries(Record):

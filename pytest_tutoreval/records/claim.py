@@ -1,5 +1,7 @@
 """A registered claim, as its file states it."""
 
+import hashlib
+import json
 import re
 from typing import Annotated, Literal, NamedTuple
 
@@ -79,6 +81,14 @@ class _Registered(Record):
     status: str
     evidence_visible: str
 
+    def rule_sha256(self) -> str:
+        """Return the digest of what the claim is decided by: everything it states but what people read about it.
+
+        A joint claim's covers the names of its members, and not what those say.
+        """
+        fields = self.model_dump(mode="json", exclude={"title", "role", "status", "evidence_visible"})
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
 
 class ContrastClaim(_Registered):
     """What claims about differences of a session measure have in common: the measure, the margin, the n.
@@ -87,9 +97,9 @@ class ContrastClaim(_Registered):
     replicate. Without a margin the claim is that e lies above 0. With `margin` m, in the measure's units, it is that e
     lies above m: A exceeds B by more than m (superiority by a margin). With `non_inferiority` besides, it is that e
     lies above -m: A may be lower than B, but by less than m. Either way the two-sided exact signed-rank test is that of
-    e - `threshold`; the claim holds where p < alpha and the mean of e is above the threshold, and is `reversed` where
-    p < alpha and the mean is below it: ahead by less than the margin if at all, or, under non-inferiority, behind by
-    more than it.
+    e - `threshold` (to 12 decimals, unless it is 0: a pair that lies on the margin counts as lying on it); the claim
+    holds where p < alpha and the mean of e is above the threshold, and is `reversed` where p < alpha and the mean is
+    below it: ahead by less than the margin if at all, or, under non-inferiority, behind by more than it.
 
     Six replicates with e = .11, .12, .13, .14, .15, .16 and m = .10: e - m = .01 to .06 are all positive, two of the
     2**6 sign patterns are as extreme, p = 2/64 = .031, the mean of e is .135 > .10: A exceeds B by more than .10. With

@@ -214,7 +214,7 @@ def _tutored(
 def _probed(problem: Problem, probe: Probe, session: Session) -> ProblemEvidence:
     elicited = {call.seq for call in session.calls if call.problem == problem.id and call.purpose == "commitment"}
     turns = tuple(
-        TurnEvidence("student", _whole(reply.text), elicited=reply.seq in elicited) for reply in probe.replies
+        TurnEvidence("student", mark_text(reply.text, ()), elicited=reply.seq in elicited) for reply in probe.replies
     )
     return _problem(problem, turns, probe.answer, tutored=False)
 
@@ -292,7 +292,3 @@ def _attempt_marks(text: str) -> tuple[tuple[Segment, ...], int]:
 
 def _marked(text: str, spans: Sequence[tuple[int, int, Mark]]) -> tuple[tuple[Segment, ...], int]:
     return mark_text(text, spans[:MOST_MARKS]), max(0, len(spans) - MOST_MARKS)
-
-
-def _whole(text: str) -> tuple[Segment, ...]:
-    return (Segment(text),) if text else ()

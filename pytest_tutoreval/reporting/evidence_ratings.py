@@ -1,6 +1,7 @@
 """What judges said of a session's turns, beside the scores the measures made of it."""
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from pytest_tutoreval.errors import CorpusError
 from pytest_tutoreval.measures import Cell, CellScores, CorpusMeasures
@@ -12,6 +13,10 @@ from pytest_tutoreval.reporting.evidence_records import RatingEvidence, Repetiti
 __all__ = ["SessionRatings"]
 
 
+# A session's ratings under one rubric by problem and turn, in order of repetitions; or why they cannot be read.
+_Read = Mapping[tuple[str, int], Sequence[Rating]] | str
+
+
 class SessionRatings:
     """What some judges said of one session, with each turn's score."""
 
@@ -21,13 +26,13 @@ class SessionRatings:
         self._dialogues = cell.dialogues
         self._has_text = measures.corpus.has_text
         self._scores: dict[tuple[str, str], CellScores] = {}
-        self._read: dict[tuple[str, str], Mapping[TurnId, list[Rating]] | str] = {}
+        self._read: dict[tuple[str, str], _Read] = {}
         for judge in judges:
             for rubric in measures.instrument.study.rubrics:
                 self._scores[judge, rubric] = measures.scores(key.base, key.condition, judge, rubric)
                 self._read[judge, rubric] = self._by_turn(measures, judge, rubric)
 
-    def _by_turn(self, measures: CorpusMeasures, judge: str, rubric: str) -> Mapping[TurnId, list[Rating]] | str:
+    def _by_turn(self, measures: CorpusMeasures, judge: str, rubric: str) -> _Read:
         """Return the ratings on record by turn, or why they cannot be read."""
         if not self._has_text:
             return {}
@@ -35,10 +40,11 @@ class SessionRatings:
             ratings = measures.corpus.ratings(judge, rubric, self._key) or ()
         except CorpusError as exc:
             return str(exc)
-        by_turn: dict[TurnId, list[Rating]] = {}
+        by_turn: dict[tuple[str, int], list[Rating]] = {}
         for rating in ratings:
-            turn = TurnId(self._key.condition, self._key.replicate, rating.problem, rating.turn)
-            by_turn.setdefault(turn, []).append(rating)
+            by_turn.setdefault((rating.problem, rating.turn), []).append(rating)
+        for said in by_turn.values():
+            said.sort(key=attrgetter("repetition"))
         return by_turn
 
     def session_means(self) -> dict[str, dict[str, float | None]]:
@@ -57,20 +63,15 @@ class SessionRatings:
             )
         return shown
 
-    def _one(
-        self, turn: TurnId, score: TurnScore | None, read: Mapping[TurnId, list[Rating]] | str, who: str
-    ) -> RatingEvidence:
+    def _one(self, turn: TurnId, score: TurnScore | None, read: _Read, who: str) -> RatingEvidence:
         if isinstance(read, str):
             return RatingEvidence(gap=read)
+        dialogue = self._dialogues.get(turn)
         repetitions = tuple(
-            Repetition(
-                rating.repetition,
-                rating.overall,
-                rating.raw,
-                rating.discarded,
-                stale=rating.dialogue != self._dialogues.get(turn),
-            )
-            for rating in sorted(read.get(turn, ()), key=lambda rating: rating.repetition)
+            [
+                Repetition(rating.repetition, rating.overall, rating.raw, rating.discarded, rating.dialogue != dialogue)
+                for rating in read.get((turn.problem, turn.turn), ())
+            ]
         )
         if score is not None:
             return RatingEvidence(score.value, score.spread, None, repetitions)

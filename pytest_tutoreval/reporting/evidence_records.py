@@ -1,6 +1,6 @@
 """The evidence as records: sessions, problems, turns and ratings as a reader sees them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
@@ -189,11 +189,13 @@ class EvidenceIndex:
         return len(self.sessions)
 
 
-def mark_text(text: str, spans: Iterable[tuple[int, int, Mark]]) -> tuple[Segment, ...]:
+def mark_text(text: str, spans: Sequence[tuple[int, int, Mark]]) -> tuple[Segment, ...]:
     """Return text cut where a span begins or ends, each piece with the marks of the spans that cover it.
 
     Pieces rather than offsets: a reader in JavaScript counts UTF-16 units where Python counts code points.
     """
+    if not spans:
+        return (Segment(text),) if text else ()
     edges: dict[int, list[tuple[bool, Mark]]] = {0: [], len(text): []}
     for start, end, mark in spans:
         edges.setdefault(start, []).append((True, mark))

@@ -32,7 +32,10 @@ def gate_words(document: Row) -> str | None:
         return None
     counts = Counter(row["outcome"] for row in gate["rows"])
     outcomes = ", ".join(f"{counts[word]} {word.replace('_', ' ')}" for word in _URGENCY)
-    return f"gate: {outcomes}; {'FAILED' if gate['failed'] else 'passed'}"
+    if not gate["rows"]:
+        return "gate: nothing was read; FAILED"
+    passed = "passed as far as it was read" if document["run"]["partial"] else "passed"
+    return f"gate: {outcomes}; {'FAILED' if gate['failed'] else passed}"
 
 
 def guards_by_urgency(rows: Sequence[Row]) -> list[Row]:

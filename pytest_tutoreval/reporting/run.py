@@ -39,6 +39,7 @@ class RunRecord:
     `selected` holds the node ids that were to run, `finished` those that ran to their end. A run is complete when every
     selected item has finished: an exit code does not tell (a lost worker can look like an ordinary failure).
     `last_failed` is a run under --lf that left out items before they were collected, so that nobody can count them.
+    So is a run of `named_tests`, which were all that it was to collect.
     `stopped` says what ended a run before its end, `lost_workers` how many died. `registered` holds each claim that a
     row is about. `gate` is None where none was asked for.
     """
@@ -50,6 +51,7 @@ class RunRecord:
     registered: set[Claim] = field(default_factory=set)
     deselected: int = 0
     last_failed: bool = False
+    named_tests: bool = False
     interrupted: bool = False
     stopped: str | None = None
     lost_workers: int = 0
@@ -95,7 +97,7 @@ class RunRecord:
     @property
     def partial(self) -> bool:
         """Whether something that could have been selected was left out."""
-        return self.deselected > 0 or self.last_failed
+        return self.deselected > 0 or self.last_failed or self.named_tests
 
     @property
     def verdicts(self) -> list[Verdict]:

@@ -36,8 +36,10 @@ def run_words(run: Row) -> list[str]:
 def _partial(run: Row) -> Iterator[str]:
     if run["partial"]:
         left_out = [f"{_items(run['deselected'])} deselected"] if run["deselected"] else []
-        if run.get("last_failed") or not left_out:
+        if run.get("last_failed", not left_out):
             left_out.append("last failures only")
+        elif not left_out:
+            left_out.append("only the tests that were named")
         yield f"PARTIAL: {', '.join(left_out)}"
 
 

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -78,6 +80,26 @@ class Corpus:
 
     def __init__(self, folder: Path, manifest: CorpusManifest) -> None:
         self.folder, self.manifest = folder, manifest
+        self._kept: dict[Path, Session | tuple[Rating, ...]] = {}
+        self._room = 0
+
+    @contextmanager
+    def remembering(self, most: int) -> Iterator[None]:
+        """Keep the sessions and ratings that are read within, so that no file is read and checked twice.
+
+        `most` is how many bytes on disk are kept, first come, first kept; in memory they are some four times as many.
+        """
+        self._room = most
+        try:
+            yield
+        finally:
+            self._room = 0
+            self._kept.clear()
+
+    def _keep(self, path: Path, data: bytes, read: Session | tuple[Rating, ...]) -> None:
+        if len(data) <= self._room:
+            self._room -= len(data)
+            self._kept[path] = read
 
     @property
     def has_text(self) -> bool:
@@ -117,6 +139,8 @@ class Corpus:
     def session(self, key: SessionKey) -> Session:
         """Return a finished session. Raises BrokenSession or ForeignInstrument."""
         path = self.folder / session_path(key)
+        if isinstance(kept := self._kept.get(path), Session):
+            return kept
         try:
             data = path.read_bytes()
         except OSError as exc:
@@ -124,6 +148,7 @@ class Corpus:
         session = parse_session(data, path, key)
         self._same_seal(path, data, BrokenSession)
         _same_instrument(path, session.header.instrument, self.manifest.instrument)
+        self._keep(path, data, session)
         return session
 
     @cached_property
@@ -145,6 +170,8 @@ class Corpus:
     def ratings(self, judge: str, rubric: str, key: SessionKey) -> list[Rating] | None:
         """Return a judge's ratings of a session, or None where there is no such file."""
         path = self.folder / ratings_path(judge, rubric, key)
+        if isinstance(kept := self._kept.get(path), tuple):
+            return [*kept]
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -154,6 +181,7 @@ class Corpus:
         header, ratings = parse_ratings(data, path, judge, rubric, key)
         self._same_seal(path, data, BrokenRatings)
         _same_instrument(path, header.instrument, self.manifest.instrument)
+        self._keep(path, data, tuple(ratings))
         return ratings
 
     def tables(self, part: str = "") -> TableSet:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["LineFileError", "LineWriter", "TornLineWarning", "parse_lines", "read_lines"]
+__all__ = ["LineFileError", "LineWriter", "TornLineWarning", "parse_lines", "read_lines", "split_plain"]
 
 
 class TornLineWarning(UserWarning):
@@ -36,6 +36,11 @@ def read_lines(data: bytes, path: Path) -> tuple[list[dict[str, Any]], bool]:
             stacklevel=2,
         )
     return _parsed(whole), bool(rest)
+
+
+def split_plain(data: bytes) -> list[bytes] | None:
+    """Return a file's lines as they stand, or None where `read_lines` has something to say about how they end."""
+    return data.split(b"\n")[:-1] if data.endswith(b"\n") and b"\r\n" not in data else None
 
 
 def parse_lines(data: bytes) -> list[dict[str, Any]]:

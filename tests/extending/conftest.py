@@ -11,7 +11,7 @@ import pytest
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder on the path of this process; what was imported from it is forgotten."""
     folder = tmp_path / "site"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     before = set(sys.modules)
     monkeypatch.syspath_prepend(str(folder))
     yield folder
@@ -22,8 +22,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def child_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on the path of child processes, and of theirs."""
+    """The same folder on the path of child processes, and of theirs."""
     folder = tmp_path / "site"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     monkeypatch.setenv("PYTHONPATH", str(folder))
     return folder

@@ -1,30 +1,20 @@
 """Packages that register something, installed in a folder: the one the documentation shows, and made-up ones."""
 
-from collections.abc import Mapping
+import shutil
 from itertools import count
 from pathlib import Path
 
-from tests.docs.pages import DOCS, Fence, fences
-
-__all__ = ["PARROT", "a_package", "documented", "the_parrot"]
+__all__ = ["PARROT", "SOURCE", "a_package", "the_parrot"]
 
 PARROT = "tutoreval-parrot 0.3"
-PAGE = DOCS / "reference" / "hooks.md"
+SOURCE = Path(__file__).parent / "parrot" / "tutoreval_parrot"
 
 _names = count()
 
 
-def documented() -> Mapping[str, Fence]:
-    """Return the files that the page on hooks shows, by name."""
-    return {fence.remarks["file"]: fence for fence in fences(PAGE) if "file" in fence.remarks}
-
-
 def the_parrot(site: Path) -> Path:
     """Install the documented package into a folder and return its module's file."""
-    for name, fence in documented().items():
-        if name.startswith("tutoreval_parrot/"):
-            (site / name).parent.mkdir(parents=True, exist_ok=True)
-            (site / name).write_text(fence.text, encoding="utf-8")
+    shutil.copytree(SOURCE, site / "tutoreval_parrot", ignore=shutil.ignore_patterns("__pycache__"))
     _declare(site, "tutoreval-parrot", "0.3", "tutoreval_parrot")
     return site / "tutoreval_parrot" / "__init__.py"
 

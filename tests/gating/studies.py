@@ -17,7 +17,18 @@ from pytest_tutoreval.records.verdict import Verdict
 from pytest_tutoreval.simulating import simulate_ratings, simulate_session
 from pytest_tutoreval.store import Corpus
 
-__all__ = ["BASE", "CONDITION", "JUDGE", "Pool", "baseline_of", "deal", "gate_rows", "measures_of_pool", "of_size", "simulate_pool"]
+__all__ = [
+    "BASE",
+    "CONDITION",
+    "JUDGE",
+    "Pool",
+    "baseline_of",
+    "deal",
+    "gate_rows",
+    "measures_of_pool",
+    "of_size",
+    "simulate_pool",
+]
 
 BASE, CONDITION, JUDGE = "mytutor", "conv", "opus"
 RUBRIC = "pedagogy"
@@ -147,9 +158,7 @@ def of_size(n: int) -> Instrument:
 
 def baseline_of(measures: CorpusMeasures) -> Baseline:
     """Return the baseline of a study, as a run would write it."""
-    return make_baseline(
-        measures, [_VERDICT], bases=[BASE], judges=[JUDGE], price_of=lambda _: None, run=_RUN
-    )
+    return make_baseline(measures, [_VERDICT], bases=[BASE], judges=[JUDGE], price_of=lambda _: None, run=_RUN)
 
 
 def gate_rows(

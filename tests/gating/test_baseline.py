@@ -143,6 +143,53 @@ def test_no_claim_is_lost_without_a_word(candidates: Candidates, tmp_path: Path)
     write_baseline(fewer, tmp_path / "other.json")
 
 
+def test_a_guarded_measure_is_not_lost_without_a_word(candidates: Candidates, tmp_path: Path) -> None:
+    """A judge that is gone would take the default guard of its ratings along."""
+    path = tmp_path / "b.json"
+    whole = a_baseline(path, candidates.released)
+    before = path.read_bytes()
+    unjudged = whole.model_copy(update={"series": tuple(one for one in whole.series if one.judge is None)}).sealed()
+    with pytest.raises(
+        BaselineError, match="this run has no pedagogy mytutor conv opus, pedagogy mytutor ped opus, which the baseline"
+    ):
+        write_baseline(unjudged, path)
+    assert path.read_bytes() == before
+
+
+def test_a_baseline_of_real_data_is_not_replaced_by_a_simulated_one(candidates: Candidates, tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    simulated_one = a_baseline(path, candidates.released)
+    real = simulated_one.corpus.model_copy(update={"provenance": "recorded"})
+    path.write_text(json.dumps(simulated_one.model_copy(update={"corpus": real}).sealed().model_dump(mode="json")))
+    before = path.read_bytes()
+    with pytest.raises(
+        BaselineError, match=r"it holds recorded data \(corpus released\), this run is on simulated data"
+    ):
+        write_baseline(simulated_one, path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("found", "replaced"),
+    [
+        pytest.param(b"# My tutor\n", False, id="a-readme"),
+        pytest.param(b'{"format": "tutoreval-verdicts/1"}', False, id="verdicts"),
+        pytest.param(b"", True, id="empty"),
+        pytest.param(b'<<<<<<< ours\n{\n "format": "tutoreval-baseline/1",\n', True, id="a-damaged-baseline"),
+    ],
+)
+def test_only_a_baseline_is_written_over(candidates: Candidates, tmp_path: Path, found: bytes, replaced: bool) -> None:
+    (tmp_path / "b.json").write_bytes(found)
+    whole = read_baseline(candidates.baseline, load_instrument())
+    if replaced:
+        write_baseline(whole, tmp_path / "b.json")
+        assert read_baseline(tmp_path / "b.json", load_instrument()) == whole
+    else:
+        with pytest.raises(BaselineError, match="this file is no baseline, and is not written over"):
+            write_baseline(whole, tmp_path / "b.json")
+        assert (tmp_path / "b.json").read_bytes() == found
+
+
 def test_a_file_that_cannot_be_replaced_is_an_error(candidates: Candidates, tmp_path: Path) -> None:
     (tmp_path / "b.json").mkdir()
     whole = read_baseline(candidates.baseline, load_instrument())

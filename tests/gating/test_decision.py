@@ -9,16 +9,21 @@ import pytest
 from pytest_tutoreval.errors import BaselineError, ConfigurationProblem
 from pytest_tutoreval.frozen import load_instrument
 from pytest_tutoreval.gating import Gate, failure_message, match_bases, read_baseline, standing
+from pytest_tutoreval.gating.guards import PriceOf
 from pytest_tutoreval.inference import Look, decide_guards
 from pytest_tutoreval.records.gate import GateRow, GateSettings, Guard, SequentialRule
+from pytest_tutoreval.records.study_file import Price
 from tests.gating.candidates import Candidates, simulated
 from tests.store.corpora import decide, measures_of
 
 LEAKAGE = Guard(measure="leakage", margin=0.1, worse="higher")
 TURNS = Guard(measure="turns_to_commitment", margin=0.5, worse="lower")
+PEDAGOGY = Guard(measure="pedagogy", margin=0.5, worse="lower", conditions=("ped",))
 
 
-def a_gate(path: Path, bases: Mapping[str, str], *guards: Guard, **settings: Any) -> Gate:
+def a_gate(
+    path: Path, bases: Mapping[str, str], *guards: Guard, price_of: PriceOf = lambda _: None, **settings: Any
+) -> Gate:
     return Gate(
         read_baseline(path, load_instrument()),
         path=path,
@@ -26,7 +31,7 @@ def a_gate(path: Path, bases: Mapping[str, str], *guards: Guard, **settings: Any
         guards=guards,
         settings=GateSettings(**settings),
         bases=bases,
-        price_of=lambda _: None,
+        price_of=price_of,
     )
 
 
@@ -164,6 +169,23 @@ def test_a_relative_margin_is_a_share_of_the_baselines_mean(candidates: Candidat
     assert row.margin == 0.5 * row.baseline
 
 
+def test_what_costs_nothing_is_held_in_tokens(candidates: Candidates, tmp_path: Path) -> None:
+    """A share of no dollars is no margin; and where there are no tokens either, the guard cannot be read."""
+    cost = Guard(measure="cost_per_session", margin=0.5, worse="higher", relative=True, conditions=("ped",))
+    gate = a_gate(candidates.baseline, {"mytutor": "mytutor"}, cost)
+    (tokens,) = (one for one in gate.baseline.series if (one.measure, one.condition) == ("cost_per_session", "ped"))
+    nothing = {replicate: {"session": 0.0} for replicate in tokens.values}
+    dollars = tokens.model_copy(update={"unit": "dollars", "values": nothing})
+    free = Price(input=0.0, output=0.0)
+    for series, unit in (((tokens, dollars), "tokens"), ((dollars,), None)):
+        gate = a_gate(candidates.baseline, {"mytutor": "mytutor"}, cost, price_of=lambda _: free)
+        gate.baseline = gate.baseline.model_copy(update={"series": series})
+        (row,) = rows(gate, "mytutor", candidates.again).values()
+        assert row.unit == unit
+        assert row.failed is (unit is None)
+    assert "the baseline's mean is 0 (dollars), and a share of it is no margin" in row.reason
+
+
 # verdicts
 
 
@@ -184,6 +206,63 @@ def test_a_verdict_that_stands_lower_regressed_and_one_that_stands_higher_held(c
     assert failure_message(now[2]).startswith(
         "REGRESSION P1 of mytutor: was supported in the baseline, is inconclusive ("
     )
+
+
+def test_a_verdict_under_another_rule_is_not_compared(candidates: Candidates, tmp_path: Path) -> None:
+    """The claim file was edited: what is supported now was not claimed then."""
+    from pytest_tutoreval.claims import bundled_claims
+    from pytest_tutoreval.gating import make_baseline, write_baseline
+    from tests.gating.candidates import RUN
+
+    claim, verdict = bundled_claims()["P1"], decide(candidates.released, "P1", "mytutor")
+    baseline = make_baseline(
+        measures_of(candidates.released),
+        [verdict],
+        bases=["mytutor"],
+        judges=["opus"],
+        price_of=lambda _: None,
+        run=RUN,
+        registered=[claim],
+    )
+    write_baseline(baseline, tmp_path / "b.json")
+    gate = a_gate(tmp_path / "b.json", {"mytutor": "mytutor"}, LEAKAGE, undecided="pass")
+    said = claim.model_copy(update={"title": "said otherwise", "evidence_visible": "more"})
+    assert gate.verdict_row(verdict, said).outcome == "held"
+    for edit in ({"margin": 0.1}, {"direction": "ped > conv"}, {"measure": "independence"}, {"replicates": 10}):
+        row = gate.verdict_row(verdict, claim.model_copy(update=edit))
+        assert (row.outcome, row.failed, row.verdict_before) == ("not_decided", True, "supported")
+        assert "states another rule than the one the baseline was written under" in row.reason
+
+
+def test_what_was_not_read_is_missing_unless_it_was_left_out_by_choice(candidates: Candidates) -> None:
+    gate = a_gate(candidates.baseline, {"newtutor": "mytutor"}, LEAKAGE, PEDAGOGY)
+    nothing: dict[str, Any] = {"bases": None, "judges": None, "reasons": {("P1", "newtutor", None): "no data"}}
+    missing = gate.missing_rows([], **nothing)
+    assert [(row.kind, row.guard, row.condition, row.judge) for row in missing] == [
+        ("measure", "leakage", "conv", None),
+        ("measure", "leakage", "ped", None),
+        ("measure", "pedagogy", "ped", "opus"),
+        ("verdict", "P1", None, None),
+        ("verdict", "P2", None, "opus"),
+        ("verdict", "P3", None, None),
+    ]
+    assert all(row.failed and row.base == "newtutor" for row in missing)
+    assert missing[3].reason == "cannot be compared: no data"
+    assert "no test of it came to its end" in missing[0].reason
+    assert gate.missing_rows(missing, **nothing) == []
+    assert gate.missing_rows([], **{**nothing, "reasons": None}) == missing[:3]
+    assert {row.judge for row in gate.missing_rows([], **{**nothing, "judges": ["sol"]})} == {None}
+
+
+def test_a_base_of_the_baseline_that_the_run_lacks_is_missing(candidates: Candidates) -> None:
+    whole = read_baseline(candidates.baseline, load_instrument())
+    other = whole.claims[0].model_copy(update={"base": "other"})
+    gate = a_gate(candidates.baseline, {"mytutor": "mytutor"}, LEAKAGE)
+    gate.baseline = whole.model_copy(update={"claims": (other,), "bases": ("mytutor", "other")})
+    read = [gate.unread_row(place, "-") for place in gate.places("mytutor")]
+    (row,) = gate.missing_rows(read, bases=None, judges=None, reasons={})
+    assert (row.guard, row.base) == ("P1", "other")
+    assert gate.missing_rows(read, bases=["mytutor"], judges=None, reasons={}) == []
 
 
 # looks
@@ -251,9 +330,43 @@ def test_a_registered_guard_the_baseline_has_no_values_for_is_there_and_fails(
 
     path = tmp_path / "unjudged.json"
     a_baseline(path, candidates.released, judges=[])
-    pedagogy = Guard(measure="pedagogy", margin=0.5, worse="lower", conditions=("ped",))
-    found = rows(a_gate(path, {"mytutor": "mytutor"}, pedagogy), "mytutor", candidates.released)
+    found = rows(a_gate(path, {"mytutor": "mytutor"}, PEDAGOGY), "mytutor", candidates.released)
     assert found["pedagogy-ped"].failed
     assert "the baseline holds no pedagogy of mytutor/ped" in found["pedagogy-ped"].reason
     by_default = a_gate(path, {"mytutor": "mytutor"})
     assert not any(place.guard.measure == "pedagogy" for place in by_default.places("mytutor"))
+
+
+@pytest.mark.parametrize("conditions", [("conv",), ("conv", "tutor2")])
+def test_default_guards_are_not_lost_with_a_condition_that_has_another_name_now(
+    candidates: Candidates, conditions: tuple[str, ...]
+) -> None:
+    from dataclasses import replace
+
+    instrument = load_instrument()
+    protocol = instrument.study.protocol.model_copy(update={"condition_order": ("cold", *conditions)})
+    renamed = replace(instrument, study=instrument.study.model_copy(update={"protocol": protocol}))
+    with pytest.raises(BaselineError, match=f"it guards ped, which the study no longer has; .* has {conditions[0]}"):
+        Gate(
+            read_baseline(candidates.baseline, instrument),
+            path=candidates.baseline,
+            instrument=renamed,
+            guards=(),
+            settings=GateSettings(),
+            bases={"mytutor": "mytutor"},
+            price_of=lambda _: None,
+        )
+
+
+def test_a_baseline_with_nothing_to_guard_by_default_is_no_gate(candidates: Candidates) -> None:
+    whole = read_baseline(candidates.baseline, load_instrument())
+    with pytest.raises(BaselineError, match="it holds no guarded measure of mytutor; write it anew"):
+        Gate(
+            whole.model_copy(update={"series": ()}),
+            path=candidates.baseline,
+            instrument=load_instrument(),
+            guards=(),
+            settings=GateSettings(),
+            bases={"mytutor": "mytutor"},
+            price_of=lambda _: None,
+        )

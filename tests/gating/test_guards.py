@@ -98,6 +98,11 @@ def test_default_guards_are_each_of_the_measures_with_a_reason() -> None:
     check_guards(DEFAULT_GUARDS, ["conv", "ped"])
 
 
+def test_more_turns_or_fewer_may_be_the_worse_ones() -> None:
+    for worse in ("higher", "lower"):
+        check_guards([Guard(measure="turns_to_commitment", margin=0.5, worse=worse)], ["conv"])
+
+
 @pytest.mark.parametrize(
     ("guards", "said"),
     [
@@ -114,6 +119,14 @@ def test_default_guards_are_each_of_the_measures_with_a_reason() -> None:
             ],
             "leakage is guarded twice in ped",
             id="twice",
+        ),
+        *(
+            pytest.param(
+                [Guard(measure=measure, margin=0.1, worse=worse)],
+                f"{measure}: worse = {worse!r}, but it is worse where it is ",
+                id=f"{measure}-the-wrong-way",
+            )
+            for measure, worse in (("leakage", "lower"), ("pedagogy", "higher"))
         ),
     ],
 )

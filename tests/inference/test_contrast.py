@@ -104,6 +104,20 @@ def test_a_null_moves_the_test_and_nothing_else() -> None:
     assert paired_contrast(first, second, rng=np.random.default_rng(0), draws=300, null=2.0).p_value == 2 / 64
 
 
+@pytest.mark.parametrize(("first", "second"), [(0.4, 0.3), (0.35, 0.25), (0.8, 0.7), (0.6, 0.5)])
+def test_pairs_at_the_null_are_zeros_however_they_were_written(first: float, second: float) -> None:
+    """As doubles .4 - .3 lies above .1 and .6 - .5 below it: six such pairs would decide either way by a last bit."""
+    contrast = paired_contrast([first] * 6, [second] * 6, rng=np.random.default_rng(0), draws=300, null=0.1)
+    assert (contrast.n_zero, contrast.p_value) == (6, 1.0)
+
+
+def test_magnitudes_that_tie_about_the_null_share_a_rank() -> None:
+    first, second = [0.4, 0.5, 0.3, 0.2, 0.1, 0.7], [0.2, 0.3, 0.3, 0.2, 0.1, 0.5]
+    contrast = paired_contrast(first, second, rng=np.random.default_rng(0), draws=300, null=0.1)
+    # .2 .2 0 0 0 .2 minus .1: three up, three down, all of magnitude .1, midrank 3.5: W+ = W- = 10.5, p = 1
+    assert (contrast.statistic, contrast.p_value, contrast.side) == (10.5, 1.0, 0)
+
+
 def test_pairs_at_the_null_are_its_zeros() -> None:
     contrast = paired_contrast([0.5, 0.75, 1.0], [0.0] * 3, rng=np.random.default_rng(0), draws=300, null=0.75)
     assert (contrast.n_pairs, contrast.n_zero) == (3, 1)

@@ -259,6 +259,16 @@ def test_one_guard_keeps_its_level_on_the_margin(n: int) -> None:
         assert float(np.mean(p_values <= 0.05)) == pytest.approx(attainable, abs=4 * math.sqrt(0.05 * 0.95 / 20_000))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "passed"), [(6, 0.53), (10, 0.34)])
+def test_what_rarely_happens_passes_too_easily_as_is_said(n: int, passed: float) -> None:
+    """All given away in every tenth session, margin .10: with none seen, .9^6 = .53, all differences are 0 and hold."""
+    worse = (np.random.default_rng(n).random((20_000, n)) < 0.1).astype(float)
+    found = margin_p_values(worse, margin=0.1)
+    assert float(np.mean(found.held <= 0.05)) == pytest.approx(passed, abs=0.015)
+    assert float(np.mean(found.regressed <= 0.05)) < 0.01
+
+
 def test_a_look_decides_on_repeated_p_values() -> None:
     look = Look((6, 8, 10), 1, "pocock")
     data = [np.array([0.4, 0.5, 0.6, 0.5, 0.4, 0.6, 0.5, 0.5])]

@@ -76,6 +76,14 @@ def test_looks_grow(looks: tuple[int, ...]) -> None:
         nominal_levels(looks, alpha=0.05, spending="pocock")
 
 
+@pytest.mark.parametrize("looks", [(1, 200), (2, 400), (1, 2, 1000)])
+def test_a_look_too_early_to_spend_anything_has_a_level_nothing_reaches(looks: tuple[int, ...]) -> None:
+    """One guard of fourteen: what O'Brien and Fleming spend at the first look is below the smallest double."""
+    levels = nominal_levels(looks, alpha=0.05 / 14, spending="obrien_fleming")
+    assert 0.0 < levels[0] < 2.0 ** -looks[0]
+    assert levels[-1] == pytest.approx(0.05 / 14)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("spending", "alpha"), list(product(SPENDING, [0.05, 0.025])))
 def test_looking_four_times_keeps_alpha(spending: Spending, alpha: float) -> None:

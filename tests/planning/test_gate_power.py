@@ -7,8 +7,10 @@ from typer.testing import CliRunner
 from pytest_tutoreval.cli import app
 from pytest_tutoreval.errors import ConfigurationProblem
 from pytest_tutoreval.frozen import load_instrument
-from pytest_tutoreval.gating import DEFAULT_GUARDS
+from pytest_tutoreval.gating import DEFAULT_GUARDS, Gate, GuardPlace
+from pytest_tutoreval.gating.guards import read_series
 from pytest_tutoreval.inference import margin_p_values
+from pytest_tutoreval.measures import CorpusMeasures
 from pytest_tutoreval.planning import (
     PilotTutor,
     Power,
@@ -19,7 +21,7 @@ from pytest_tutoreval.planning import (
     gate_power,
     plan_stated_gate,
 )
-from pytest_tutoreval.records.gate import GateSettings, Guard, SequentialRule
+from pytest_tutoreval.records.gate import GateRow, GateSettings, Guard, SequentialRule
 from tests.store.corpora import DEMO, measures_of
 
 PILOT = measures_of(DEMO)
@@ -93,6 +95,94 @@ def test_a_sequential_rule_is_planned_at_its_last_look() -> None:
 def test_the_family_says_what_no_data_can_reach() -> None:
     # .05 / 12 = .0042; 2^-7 = .0078 is above it, 2^-8 = .0039 below: eight replicates
     assert "fewer than 8 replicates cannot reach" in family_note(12, SETTINGS)
+
+
+# other numbers of problems
+
+
+@pytest.mark.parametrize("problems", [3, 9])
+def test_both_tutors_are_asked_the_problems_of_the_size(problems: int) -> None:
+    size, rng = StudySize(8, problems=problems), np.random.default_rng(2)
+    before = _tutor("gemini").draw(size, rng)
+    now = _tutor("gpt").draw(size, rng, beside=before)
+    asked = [problem.id for problem in before.instrument.training]
+    assert len(set(asked)) == problems
+    assert [problem.id for problem in now.instrument.training] == asked
+    for measures, base in ((before, "gemini"), (now, "gpt")):
+        for series in read_series(measures, base, "conv", "turns_to_commitment", None, lambda _: None):
+            assert all(list(by_problem) == asked for by_problem in series.values.values())
+            # at least one tutor turn each: a problem that was not asked would count as committed to at once
+            assert all(value for by_problem in series.values.values() for value in by_problem.values())
+
+
+def test_more_problems_a_replicate_decide_more_often() -> None:
+    few, many = (
+        gate_power(
+            _tutor("gemini"),
+            _tutor("gemini"),
+            guards=(LEAKAGE,),
+            settings=SETTINGS,
+            size=StudySize(8, problems=problems),
+            simulation=Simulation(60, 1),
+        )[0].share("held")
+        for problems in (1, 12)
+    )
+    assert few < many
+
+
+# what a plan cannot read, and several looks
+
+
+def test_a_guard_that_the_pilot_does_not_hold_is_not_evaluable_with_its_reason() -> None:
+    pedagogy = Guard(measure="pedagogy", margin=0.5, worse="lower", conditions=("ped",))
+    unjudged, leakage, everything = gate_power(
+        _tutor(judges=()),
+        _tutor(judges=()),
+        guards=(pedagogy, LEAKAGE),
+        settings=SETTINGS,
+        size=StudySize(10),
+        simulation=Simulation(20, 1),
+    )
+    assert unjudged.outcomes == {"not_evaluable": 20}
+    assert "the baseline holds no pedagogy of sonnet/ped" in str(unjudged.reason)
+    assert leakage.reason is None
+    assert everything.share("held") == 0
+
+
+def test_each_look_counts_as_the_run_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two guards, three looks: each held once, never both. No run passed, so the gate as a whole was never decided."""
+    independence = Guard(measure="independence", margin=0.1, worse="lower", conditions=("ped",))
+    course = {"leakage": ["held", "not_decided", "not_decided"], "independence": ["not_decided", "held", "not_decided"]}
+    looks = {4: 0, 5: 1, 6: 2}
+
+    def scripted(gate: Gate, place: GuardPlace, measures: CorpusMeasures) -> GateRow:
+        at = looks[len(measures.cell("sonnet", "ped").sessions)]
+        return GateRow.model_validate(
+            {
+                "kind": "measure",
+                "guard": place.guard.measure,
+                "base": place.base,
+                "outcome": course[place.guard.measure][at],
+                "failed": False,
+                "reason": "scripted",
+                "n": 1,
+            }
+        )
+
+    monkeypatch.setattr(Gate, "measure_row", scripted)
+    rule = GateSettings(sequential=SequentialRule(looks=tuple(looks)))
+    powers = _plan("sonnet", "sonnet", guards=(LEAKAGE, independence), settings=rule, n=6, studies=2)
+    assert {name: power.outcomes for name, power in powers.items()} == {
+        "leakage ped": {"held": 2},
+        "independence ped": {"held": 2},
+        "all guards": {"not_decided": 2},
+    }
+    course["leakage"][1] = "held"
+    powers = _plan("sonnet", "sonnet", guards=(LEAKAGE, independence), settings=rule, n=6, studies=2)
+    assert powers["all guards"].outcomes == {"held": 2}
+    course["independence"][0] = "regressed"
+    powers = _plan("sonnet", "sonnet", guards=(LEAKAGE, independence), settings=rule, n=6, studies=2)
+    assert powers["all guards"].outcomes == {"regressed": 2}
 
 
 # stated differences
@@ -186,6 +276,9 @@ def test_the_command_plans_a_base_against_itself_and_against_a_candidate() -> No
     assert code == 0, output
     assert "gemini against itself" in output
     assert "12 guards share alpha = 0.05" in output
+    # six replicates decide no guard of twelve: 2^-6 = .016 is above .05 / 12
+    assert "the gate as a whole, 6 replicates: holds in 0.000, regresses in 0.000, is not decided in 1.000" in output
+    assert "not the pilot's" in output
     code, output = _invoke(*pilot, "--candidate", "gpt")
     assert code == 0, output
     assert "gpt against gemini" in output

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.gating.candidates import Candidates, simulated
-from tests.plugin.runs import make_suite, run, write_test
+from tests.plugin.runs import ROOT, make_suite, run, write_test
 from tests.store.corpora import edit_lines, stamp
 
+GATE_SUITE = (ROOT / "suites" / "test_gate.py").read_text(encoding="utf-8")
 UPDATE = ("--tutoreval-baseline=b.json", "--tutoreval-baseline-update")
 DIES = "def test_dies():\n    import os\n    os._exit(1)\n"
 
@@ -35,6 +36,8 @@ def test_a_complete_run_writes_what_the_gate_reads(
     assert [row["claim"] for row in fields["claims"]] == ["J1", "J2", "P1", "P2", "P3"]
     report = json.loads((pytester.path / "reports" / "verdicts.json").read_bytes())
     assert fields["run"]["id"] == report["run"]["id"]
+    assert all(row["rule"] for row in fields["claims"])
+    pytester.makepyfile(test_gate=GATE_SUITE)
     gate = run(pytester, "--corpus", candidates.released, "--judge", "opus", "--gate", UPDATE[0])
     assert gate.ret == 0
 
@@ -103,6 +106,24 @@ def test_a_claim_that_is_not_evaluable_makes_no_baseline(pytester: pytest.Pytest
     assert result.ret == 1
     result.stdout.fnmatch_lines(["ERROR: baseline b.json is left as it was: 3 claims are not evaluable (*"])
     assert not (pytester.path / "b.json").exists()
+
+
+def test_replicates_that_a_claim_registers_for_itself_are_in_no_series(
+    pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    """The gate reads the study's n, so the baseline holds it, and the claim is decided on its own."""
+    corpus = simulated(tmp_path / "c", seed=1, replicates=range(12))
+    claims = pytester.mkdir("claims")
+    p1 = (ROOT / "instrument" / "claims" / "P1.toml").read_text(encoding="utf-8")
+    (claims / "C1.toml").write_text(p1.replace('id = "P1"', 'id = "C1"\nreplicates = 12'), encoding="utf-8")
+    pytester.makefile(".toml", tutoreval='claims = "claims"\n')
+    write_test(pytester, '@pytest.mark.claim("C1")\ndef test_c1(decided, base): assert decided.verdict.n == 12\n')
+    result = run(pytester, "--corpus", corpus, *UPDATE)
+    assert result.ret == 0
+    fields = written(pytester)
+    assert {len(one["values"]) for one in fields["series"]} == {10}
+    pytester.makepyfile(test_gate=GATE_SUITE)
+    assert run(pytester, "--corpus", corpus, "--gate", UPDATE[0]).ret == 0
 
 
 def test_simulated_and_recorded_data_make_no_baseline(pytester: pytest.Pytester, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_tutoreval.gating import DEFAULT_GUARDS
 from tests.gating.candidates import Candidates, a_baseline
 from tests.plugin.runs import ROOT, document, junit, make_suite, run, verdicts, write_test
 
@@ -70,7 +71,8 @@ def test_what_holds_passes(pytester: pytest.Pytester, candidates: Candidates, wo
     assert written["gate"]["failed"] == 0
     assert written["gate"]["baseline"]["path"] == str(candidates.baseline)
     assert [row["guard"] for row in written["gate"]["rows"]][:3] == ["P1", "P3", "leakage"]
-    result.stdout.fnmatch_lines(["gate: 0 regressed, 0 not decided, 14 held; passed"])
+    # P2, which the baseline holds, was left out by choice, and that is said
+    result.stdout.fnmatch_lines(["gate: 0 regressed, 0 not decided, 14 held; passed as far as it was read"])
 
 
 @workers
@@ -179,6 +181,104 @@ def test_what_is_not_evaluable_is_an_error_under_the_gate_too(
     assert result.ret == 1
     result.assert_outcomes(errors=2, failed=12)
     result.stdout.fnmatch_lines(["NOT DECIDED leakage of mytutor/conv: cannot be read: *lacks replicates 8, 9*"])
+
+
+# what was not read
+
+
+def not_decided(written: dict[str, Any]) -> set[str]:
+    return {row["guard"] for row in written["gate"]["rows"] if row["failed"] and row["outcome"] == "not_decided"}
+
+
+@workers
+@pytest.mark.parametrize("how", ["skip(reason='later')", "xfail(reason='known', strict=False)"])
+def test_a_mark_that_excuses_a_test_excuses_no_guard(
+    pytester: pytest.Pytester, candidates: Candidates, how: str, workers: list[str]
+) -> None:
+    """A skipped guard reads nothing, and one that regressed as expected regressed."""
+    study = write_study(pytester, undecided="pass")
+    write_test(pytester, f"@pytest.mark.gate\n@pytest.mark.{how}\ndef test_mine(guarded): pass\n")
+    options = ("--corpus", candidates.leaky, f"--tutoreval-baseline={candidates.baseline}", "--gate", study)
+    result = run(pytester, *options, "-m", "gate", *workers, fresh=bool(workers))
+    assert result.ret == 1
+    row = gate_rows(document(pytester))["leakage", "ped"]
+    assert row["failed"]
+    if "skip" in how:
+        assert row["reason"] == "cannot be read: its test was skipped, and a skip reads nothing: later"
+    else:
+        assert row["outcome"] == "regressed"
+    result.stdout.fnmatch_lines(["gate: *; FAILED"])
+
+
+@workers
+def test_a_gate_without_its_tests_does_not_pass(
+    pytester: pytest.Pytester, candidates: Candidates, workers: list[str]
+) -> None:
+    """A suite of claims alone reads no guard; one claim of the baseline has no test either."""
+    write_test(
+        pytester,
+        '@pytest.mark.claim("P1")\ndef test_p1(decided, base): pass\n'
+        '@pytest.mark.claim("P2")\ndef test_p2(decided, base, judge): pass\n',
+    )
+    options = ("--corpus", candidates.released, f"--tutoreval-baseline={candidates.baseline}", "--gate")
+    result = run(pytester, *options, "--tutoreval-undecided=pass", "--judge=opus", *workers, fresh=bool(workers))
+    assert result.ret == 1
+    result.assert_outcomes()
+    written = document(pytester)
+    assert not_decided(written) == {*(guard.measure for guard in DEFAULT_GUARDS), "P3"}
+    assert len(written["gate"]["rows"]) == 15
+    result.stdout.fnmatch_lines(
+        ["*NOT DECIDED leakage mytutor conv*", "*no test of it came to its end; run it too, or leave it out by choice*"]
+    )
+    chosen = run(pytester, *options, "-k", "p1", *workers, fresh=bool(workers))
+    assert chosen.ret == 0
+    chosen.stdout.fnmatch_lines(["gate: 0 regressed, 0 not decided, 1 held; passed as far as it was read"])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        pytest.param((), "gate: 0 regressed, 12 not decided, 0 held; FAILED", id="no-test-of-ours"),
+        pytest.param(("-k", "fine"), "gate: nothing was read; FAILED", id="none-chosen"),
+        pytest.param(("test_own.py::test_fine",), "gate: nothing was read; FAILED", id="one-named"),
+    ],
+)
+def test_a_gate_that_read_nothing_does_not_pass(
+    pytester: pytest.Pytester, candidates: Candidates, more: tuple[str, ...], said: str
+) -> None:
+    write_test(pytester, "def test_fine(): pass\ndef test_other(): pass\n")
+    options = ("--corpus", candidates.released, f"--tutoreval-baseline={candidates.baseline}", "--gate")
+    result = run(pytester, *options, *more)
+    assert result.ret == 1
+    result.assert_outcomes(passed=1 if more else 2)
+    result.stdout.fnmatch_lines([said])
+    only_collected = run(pytester, *options, *more, "--collect-only")
+    assert only_collected.ret == 0
+
+
+def test_a_claim_that_is_skipped_does_not_pass_the_gate(pytester: pytest.Pytester, candidates: Candidates) -> None:
+    write_test(
+        pytester, "@pytest.mark.claim('P1')\n@pytest.mark.skip(reason='later')\ndef test_p1(decided, base): pass\n"
+    )
+    pytester.makepyfile(test_gate=GATE_SUITE)
+    options = ("--corpus", candidates.released, f"--tutoreval-baseline={candidates.baseline}", "--gate")
+    result = run(pytester, *options, "-m", "P1 or gate")
+    assert result.ret == 1
+    assert document(pytester)["run"]["not_evaluable"] == 1
+
+
+def test_a_judge_the_candidate_lacks_is_not_left_out_by_all(
+    pytester: pytest.Pytester, candidates: Candidates, tmp_path: Path
+) -> None:
+    from pytest_tutoreval.records.baseline import Baseline
+
+    whole = Baseline.model_validate_json(candidates.baseline.read_bytes())
+    series = tuple(one.model_copy(update={"judge": "vega"}) for one in whole.series if one.judge == "opus")
+    judges = {"judges": (*whole.judges, "vega"), "series": (*whole.series, *series)}
+    (tmp_path / "b.json").write_text(json.dumps(whole.model_copy(update=judges).sealed().model_dump(mode="json")))
+    for more, failed in (((), 2), (("--judge=all",), 2), (("--judge=opus",), 0)):
+        result = gated(pytester, candidates, candidates.released, "-m", "gate", *more, baseline=tmp_path / "b.json")
+        result.assert_outcomes(passed=12, failed=failed)
 
 
 # --judge, --lf, -x, other exit codes

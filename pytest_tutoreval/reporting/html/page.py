@@ -1,8 +1,9 @@
 """The report as one page: what the document says, laid out by templates, sealed by its content security policy."""
 
+import gc
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -52,6 +53,16 @@ def write_html(
     if measures is None:
         page = render_page(document, viewer=None, no_transcripts=_NO_CORPUS, figures=figures)
         return [_write(folder, REPORT, page)]
+    from pytest_tutoreval.reporting.html.viewer import INLINE_BYTES
+
+    # What fits on one page is read once, for the figures and for the transcripts.
+    with _uncollected(), measures.corpus.remembering(INLINE_BYTES):
+        return _write_with_corpus(document, measures, folder, figures)
+
+
+def _write_with_corpus(
+    document: Row, measures: "CorpusMeasures", folder: Path, figures: Mapping[str, str]
+) -> list[str]:
     from pytest_tutoreval.reporting.evidence import evidence_index, session_evidence
     from pytest_tutoreval.reporting.html.slopes import corpus_slopes
     from pytest_tutoreval.reporting.html.viewer import build_viewer, plan_pages
@@ -73,6 +84,18 @@ def write_html(
         written.append(_write(folder, listed.name, page))
     page = render_page(document, viewer=None, pages=pages, figures=figures, slopes=slopes)
     return [_write(folder, REPORT, page), *written]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Leave the garbage collector out: evidence has no cycles, and every round would walk all of it again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def render_page(
