@@ -115,14 +115,18 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make items of tests that decide a claim, run an analysis or read a gate. Other tests are left alone."""
     node = metafunc.definition
-    if (marker := node.get_closest_marker("claim")) is not None:
-        parametrize_claim(metafunc, marker)
-    elif (marker := node.get_closest_marker("analysis")) is not None:
-        parametrize_analysis(metafunc, marker)
-    elif node.get_closest_marker("gate") and "guarded" in metafunc.fixturenames:
-        parametrize_guards(metafunc)
-    elif node.get_closest_marker("preflight") and "gate_reading" in metafunc.fixturenames:
-        parametrize_gates(metafunc)
+    try:
+        if (marker := node.get_closest_marker("claim")) is not None:
+            parametrize_claim(metafunc, marker)
+        elif (marker := node.get_closest_marker("analysis")) is not None:
+            parametrize_analysis(metafunc, marker)
+        elif node.get_closest_marker("gate") and "guarded" in metafunc.fixturenames:
+            parametrize_guards(metafunc)
+        elif node.get_closest_marker("preflight") and "gate_reading" in metafunc.fixturenames:
+            parametrize_gates(metafunc)
+    except pytest.UsageError as exc:
+        # A study or corpus that no option named is first met here; the reason is enough, without a traceback.
+        raise pytest.Collector.CollectError(str(exc)) from exc
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -72,7 +72,8 @@ def plan_cost_of(
             )
             if role.exceeds:
                 typer.echo(f"  LIMIT: {role.exceeds}")
-        money = "price unknown" if cost.dollars is None else f"${cost.dollars:.2f}"
+        unpriced = dict.fromkeys(f"{role.route.provider}/{role.route.model}" for role in cost.roles if role.dollars is None)
+        money = f"price unknown for {', '.join(unpriced)}" if cost.dollars is None else f"${cost.dollars:.2f}"
         assumed = ", ".join(f"{role} {tokens}" for role, tokens in cost.assumptions.reply_tokens.items())
         typer.echo(f"in all: {cost.calls} calls, {money}, about {cost.hours:.1f} hours")
         every = ", ".join(f"{number} in {name}" for name, number in cost.assumptions.elicited_every.items())
@@ -90,7 +91,7 @@ def plan_power(
     corpus: Annotated[Path | None, typer.Option("--corpus", exists=True, file_okay=False, help="Pilot corpus")] = None,
     effect: Annotated[
         list[str] | None,
-        typer.Option("--effect", help="Instead of a pilot: measure=mean,sd[,sd_problem[,sd_rating]], repeatable"),
+        typer.Option("--effect", help="Instead of a pilot, first arm - second: measure=mean,sd[,sd_problem[,sd_rating]]"),
     ] = None,
     replicates: Annotated[str, typer.Option(help="Numbers of replicates, comma-separated")] = "5,6,8,10,12,16,20",
     problems: Annotated[str, typer.Option(help="Numbers of tutored problems (default: as in the source)")] = "",
@@ -198,9 +199,11 @@ class _Asked:
         source: Source
         if self.measures is None:
             study = self.opened.instrument.study
+            own = self.opened.file.bases
+            base = own[0].id if own else study.primary_base
             source, bases, judges = (
                 StatedSource(stated, self.opened.instrument),
-                [study.primary_base],
+                [base],
                 [study.primary_judge],
             )
         else:

@@ -26,8 +26,8 @@ def module_file(name: str, folder: Path) -> Path:
         return beside
     try:
         spec = find_spec(module)
-    except (ImportError, ValueError) as exc:
-        raise InstrumentError(f"{name}: module {module} cannot be found: {exc}") from exc
+    except Exception as exc:  # a package that the module is in is run for it, and may raise anything
+        raise InstrumentError(f"{name}: module {module} cannot be found: {type(exc).__name__}: {exc}") from exc
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         raise InstrumentError(
             f"{name}: no module {module} with a source file. Looked in {folder} and on Python's own path; put "

@@ -298,7 +298,8 @@ def test_the_command_says_every_role_the_sum_and_what_it_assumes() -> None:
         "largest request 1844 tokens",
         "sonnet  judge opus, pedagogy     anthropic/claude-opus-4-8: 1440 calls, 2.08 M + 0.10 M tokens, $12.91, "
         "largest request 2116 tokens",
-        "in all: 4860 calls, price unknown, about 0.3 hours",
+        "in all: 4860 calls, price unknown for openrouter/meta-llama/llama-3.1-8b-instruct, "
+        "anthropic/claude-sonnet-4-6, about 0.3 hours",
         "assumed: replies of student 80, tutor 230, tracker 90, responder 70, judge 70 tokens, an elicitation every "
         "n-th probe (n = 1 in cold, 13 in tutored), 3 s a call, every tutor turn in the window; prices from "
         "the price file",
