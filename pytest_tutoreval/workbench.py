@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_tutoreval.analyses import Analysis, AnalysisInput, compare_with_released
 from pytest_tutoreval.claims import decide_claim, most_registered, read_claims, registered_claims
-from pytest_tutoreval.errors import ConfigurationProblem
+from pytest_tutoreval.errors import ConfigurationProblem, NotEvaluable
 from pytest_tutoreval.extending import loaded_extensions
 from pytest_tutoreval.frozen import open_study
 from pytest_tutoreval.live_needs import ClaimPlace, needs_of_run
@@ -64,6 +64,7 @@ class Workbench:
         self._live = live
         if live and corpus is None:
             raise ConfigurationProblem("--live needs --corpus DIR: the folder that keeps what is paid for")
+        self._by_default = corpus is None
         self._folder = corpus or data_folder("fixtures") / DEMO
         self._verdicts: dict[tuple[Claim, str, str | None], Verdict] = {}
         if not live:
@@ -102,7 +103,12 @@ class Workbench:
         """
         key = (place.claim, place.base, place.judge)
         if key not in self._verdicts:
-            verdict = decide_claim(place.claim, place.known, self.measures, place.base, place.judge)
+            try:
+                verdict = decide_claim(place.claim, place.known, self.measures, place.base, place.judge)
+            except NotEvaluable as exc:
+                if not self._by_default:
+                    raise
+                raise NotEvaluable(f"{exc}; this is the bundled demo, since no --corpus was given") from exc
             compared = compare_with_released(verdict, self.measures)
             self._verdicts[key] = verdict.model_copy(update={"notes": (*verdict.notes, *compared)})
         return self._verdicts[key]

@@ -72,7 +72,8 @@ def plan_cost_of(
             )
             if role.exceeds:
                 typer.echo(f"  LIMIT: {role.exceeds}")
-        unpriced = dict.fromkeys(f"{role.route.provider}/{role.route.model}" for role in cost.roles if role.dollars is None)
+        routes = [role.route for role in cost.roles if role.dollars is None]
+        unpriced = dict.fromkeys(f"{route.provider}/{route.model}" for route in routes)
         money = f"price unknown for {', '.join(unpriced)}" if cost.dollars is None else f"${cost.dollars:.2f}"
         assumed = ", ".join(f"{role} {tokens}" for role, tokens in cost.assumptions.reply_tokens.items())
         typer.echo(f"in all: {cost.calls} calls, {money}, about {cost.hours:.1f} hours")
@@ -91,7 +92,7 @@ def plan_power(
     corpus: Annotated[Path | None, typer.Option("--corpus", exists=True, file_okay=False, help="Pilot corpus")] = None,
     effect: Annotated[
         list[str] | None,
-        typer.Option("--effect", help="Instead of a pilot, first arm - second: measure=mean,sd[,sd_problem[,sd_rating]]"),
+        typer.Option("--effect", help="Stated first arm - second: measure=mean,sd[,sd_problem[,sd_rating]]"),
     ] = None,
     replicates: Annotated[str, typer.Option(help="Numbers of replicates, comma-separated")] = "5,6,8,10,12,16,20",
     problems: Annotated[str, typer.Option(help="Numbers of tutored problems (default: as in the source)")] = "",

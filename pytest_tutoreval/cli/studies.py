@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["init", "lint", "lock"]
 
 _NEXT = """next, in {folder}:
-  python example_tutor.py --leak-rate 0.1 &     # your tutor's place: change the base in tutoreval.toml
+  python example_tutor.py &                     # your tutor's place: change the base in tutoreval.toml
   tutoreval lock                                # freeze the study before there are data
   tutoreval collect --corpus corpora/first --base mytutor --judge rater
   pytest --corpus=corpora/first                 # verdicts, offline, as often as you like"""

@@ -54,7 +54,7 @@ def read_baseline(path: Path, instrument: Instrument) -> Baseline:
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as exc:
-        raise BaselineError(f"{path}: no baseline there; {_ANEW}") from exc
+        raise BaselineError(f"{path}: no baseline there; {_ANEW.replace('the baseline anew', 'one')}") from exc
     except (OSError, ValueError) as exc:
         raise BaselineError(f"{path}: cannot be read as a baseline: {exc}; restore the file, or {_ANEW}") from exc
     found = fields.get("format") if isinstance(fields, dict) else None

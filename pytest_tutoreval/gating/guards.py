@@ -294,7 +294,11 @@ def read_series(
 
 
 def _dollars(measures: CorpusMeasures, cell: Cell, price_of: PriceOf) -> Values | None:
-    """Return what each session's calls cost, None where there is no text or a price is not known."""
+    """Return what each session's calls cost.
+
+    None where there is no text, a price is not known, or nothing costs anything: a tutor on one's own machine is
+    compared in tokens, since 0 against 0 would hold however much it talked.
+    """
     if not measures.corpus.has_text:
         return None
     values: dict[int, Mapping[str, float]] = {}
@@ -303,7 +307,7 @@ def _dollars(measures: CorpusMeasures, cell: Cell, price_of: PriceOf) -> Values 
         if cost is None:
             return None
         values[replicate] = {SESSION: cost}
-    return values
+    return values if any(cost for by_problem in values.values() for cost in by_problem.values()) else None
 
 
 def _session_dollars(session: Session, price_of: PriceOf) -> float | None:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pytest_tutoreval.records.baseline import BaselineClaim
-from pytest_tutoreval.records.gate import GateOutcome, GateRow, GateSettings
+from pytest_tutoreval.records.gate import GateOutcome, GateRow, GateSettings, in_unit
 from pytest_tutoreval.records.verdict import Verdict, say
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def guard_reason(row: GateRow, decision: "GuardDecision", look: "Look | None") -
     """Return what follows from the numbers, and where nothing does, what would decide."""
     worse = f"{_value(row, row.margin)} {row.worse}"
     if row.outcome == "regressed":
-        return f"worse than the margin, {worse}, allows"
+        return f"worse by more than the margin, {worse}"
     if row.outcome == "held":
         return f"a worsening by the margin, {worse}, is ruled out"
     return f"a worsening by the margin, {worse}, is neither shown nor ruled out: {_what_would_decide(decision, look)}"
@@ -103,11 +103,7 @@ def method_words(
 
 
 def _value(row: GateRow, value: float | None) -> str:
-    if value is None:
-        return "-"
-    if row.unit == "dollars":
-        return f"{value:.4f}"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3f}"
+    return in_unit(value, row.unit)
 
 
 def _plus(row: GateRow, value: float | None) -> str:

@@ -33,11 +33,14 @@ class LiveOutcome:
         """Return what came of the run, for people: what is done, what is not and why, what it cost."""
         collection, judging = self.collection, self.judging
         lines = [*self.notes]
-        lines.append(
-            f"sessions: {collection.finished} finished, {collection.found_finished} were there, "
-            f"{len(collection.unfinished)} unfinished ({collection.calls} calls made, {collection.resumed} taken up)"
-        )
-        if judging.given or judging.found or judging.incomplete:
+        judged = bool(judging.given or judging.found or judging.incomplete)
+        if collection.finished or collection.found_finished or collection.unfinished or not judged:
+            lines.append(
+                f"sessions: {collection.finished} finished, {collection.found_finished} were there, "
+                f"{len(collection.unfinished)} unfinished ({collection.calls} calls made, "
+                f"{collection.resumed} taken up)"
+            )
+        if judged:
             lines.append(
                 f"ratings: {judging.given} given, {judging.found} were there, {judging.unusable} unusable, "
                 f"{judging.second_tries} second tries, {len(judging.incomplete)} files incomplete"

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from pytest_tutoreval.records.base import Name, Record
 from pytest_tutoreval.records.verdict import VerdictWord
 
-__all__ = ["GateOutcome", "GateRow", "GateSettings", "Guard", "SequentialRule", "Undecided"]
+__all__ = ["GateOutcome", "GateRow", "GateSettings", "Guard", "SequentialRule", "Undecided", "in_unit"]
 
 GateOutcome = Literal["regressed", "held", "not_decided"]
 Undecided = Literal["fail", "warn", "pass"]
@@ -91,3 +91,14 @@ class GateRow(Record):
     n_needed: int | None = None
     method: str | None = None
     turns: tuple[str, ...] = ()
+
+
+def in_unit(value: float | None, unit: str | None, *, sign: str = "") -> str:
+    """Return a guarded measure's value as every report prints it: whole from 100 on, dollars to a hundredth of a cent.
+
+    `sign` is a format's: `+` shows it always. None is `-`.
+    """
+    if value is None:
+        return "-"
+    digits = 4 if unit == "dollars" else 0 if abs(value) >= 100 else 3
+    return format(value, f"{sign}.{digits}f")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pytest_tutoreval.records.gate import in_unit
 from pytest_tutoreval.records.verdict import say
 from pytest_tutoreval.reporting.plain import visible
 
@@ -56,16 +57,14 @@ def guard_place(row: Row) -> str:
 
 
 def guard_numbers(row: Row) -> GuardNumbers:
-    """Return a guard's numbers in its measure's own units, four significant digits."""
+    """Return a guard's numbers in its measure's own units."""
+    unit = row.get("unit")
     if row["kind"] == "verdict":
         before, now = (say(word) if word else "-" for word in (row["verdict_before"], row["verdict_now"]))
     else:
-        before, now = _number(row["baseline"]), _number(row["current"])
-    low, high = row["ci_low"], row["ci_high"]
-    interval = "-" if low is None and high is None else f"[{_number(low, '+')}, {_number(high, '+')}]"
+        before, now = in_unit(row["baseline"], unit), in_unit(row["current"], unit)
+    low, high = (in_unit(row[end], unit, sign="+") for end in ("ci_low", "ci_high"))
+    interval = "-" if (low, high) == ("-", "-") else f"[{low}, {high}]"
     n = "-" if row["n"] is None else str(row["n"])
-    return GuardNumbers(before, now, _number(row["estimate"], "+"), interval, _number(row["margin"]), n)
-
-
-def _number(number: float | None, sign: str = "") -> str:
-    return "-" if number is None else format(number, f"{sign}.4g")
+    difference, margin = in_unit(row["estimate"], unit, sign="+"), in_unit(row["margin"], unit)
+    return GuardNumbers(before, now, difference, interval, margin, n)

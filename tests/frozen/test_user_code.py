@@ -68,3 +68,13 @@ def test_a_module_of_the_same_name_from_elsewhere_is_never_taken_for_it(tmp_path
     assert load_function("twice_there:speak", tmp_path / "one")() == "one"
     with pytest.raises(InstrumentError, match=r"a module of that name was imported before\. Rename yours"):
         load_function("twice_there:speak", tmp_path / "two")
+
+
+def test_a_package_that_breaks_while_a_module_is_looked_for_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To find `package.module` on Python's own path, the package is run."""
+    write(tmp_path / "elsewhere", "broken_package/__init__.py", "raise RuntimeError('no luck')\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    with pytest.raises(InstrumentError, match=r"module broken_package\.inner cannot be found: RuntimeError: no luck"):
+        module_file("broken_package.inner:speak", tmp_path)

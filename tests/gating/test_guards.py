@@ -65,6 +65,12 @@ def test_cost_is_in_tokens_and_where_prices_are_known_in_dollars(measures: Corpu
     assert len(read_series(measures, "sonnet", "conv", "cost_per_session", None, lambda _: None)) == 1
 
 
+def test_a_tutor_that_costs_nothing_is_compared_in_tokens(measures: CorpusMeasures) -> None:
+    """0 dollars against 0 would hold however much a tutor talked."""
+    read = read_series(measures, "sonnet", "conv", "cost_per_session", None, lambda _: Price(input=0, output=0))
+    assert [series.unit for series in read] == ["tokens"]
+
+
 def test_turns_shown_are_those_that_show_it(measures: CorpusMeasures) -> None:
     def shown(measure: str, *problems: str) -> tuple[str, ...]:
         cells = [(0, problem) for problem in problems]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_tutoreval.inference import Look, margin_p_values, nominal_levels, spent
-from pytest_tutoreval.inference.sequential import Spending
+from pytest_tutoreval.inference.sequential import Spending, _root
 
 SPENDING: tuple[Spending, ...] = ("obrien_fleming", "pocock")
 
@@ -102,3 +102,16 @@ def test_looking_four_times_keeps_alpha(spending: Spending, alpha: float) -> Non
     assert np.mean(alarmed) <= alpha + error
     assert np.mean(passed) <= alpha + error
     assert np.mean(naive) > 1.4 * alpha, "looking without a rule would not keep it"
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_root_is_found_in_fewer_steps_than_by_halving(backwards: bool) -> None:
+    """Halving 46 down to 1e-12 takes log2(46e12) = 45 steps; a gate asks for thousands of these roots."""
+    asked: list[float] = []
+
+    def function(x: float) -> float:
+        asked.append(x)
+        return (1 - 2 * backwards) * float(stats.norm.logsf(x) - np.log(0.005))
+
+    assert _root(function, -8.0, 38.0) == pytest.approx(NormalDist().inv_cdf(0.995), abs=1e-10)
+    assert len(asked) < 25

@@ -73,7 +73,7 @@ def test_guards_stand_in_the_order_of_urgency_with_their_numbers() -> None:
     assert gate[0] == ["guard", "outcome", "baseline", "current", "difference", "interval", "margin", "n"]
     assert [row[1] for row in gate[1:]] == ["**regressed**", "**regressed**", "not decided", "held"]
     assert gate[1] == [
-        *("`leakage mine conv`", "**regressed**", "0.21", "0.45", "+0.24", "[+0.12, +0.36]", "0.05", "10"),
+        *("`leakage mine conv`", "**regressed**", "0.210", "0.450", "+0.240", "[+0.120, +0.360]", "0.050", "10"),
     ]
     assert gate[2] == ["`P3 mine`", "**regressed**", "supported", "inconclusive", "-", "-", "-", "10"]
     assert "- `leakage mine conv` **regressed**: `leakage is worse by more than the margin`" in text

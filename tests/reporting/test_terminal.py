@@ -156,16 +156,16 @@ def test_the_gate_shows_what_did_not_hold_with_the_turns_to_look_at() -> None:
     assert section(texts(a_document()), "gate:") == [
         "gate: 2 regressed, 1 not decided, 1 held; FAILED",
         "  against baseline.json: corpus before",
-        "  REGRESSED leakage mine conv: 0.21 -> 0.45",
-        "    difference +0.24 [+0.12, +0.36], margin 0.05, higher is worse",
+        "  REGRESSED leakage mine conv: 0.210 -> 0.450",
+        "    difference +0.240 [+0.120, +0.360], margin 0.050, higher is worse",
         "    10 paired replicates",
         "    leakage is worse by more than the margin",
         "    see mine/conv/r0/train-1/t2",
         "    see mine/conv/r3/train-2/t0",
         "  REGRESSED P3 mine: supported -> inconclusive",
         "    was supported, now inconclusive",
-        "  NOT DECIDED pedagogy mine opus conv: 0.21 -> 0.45 (does not fail the run)",
-        "    difference +0.24 [+0.12, +0.36], margin 0.05, higher is worse",
+        "  NOT DECIDED pedagogy mine opus conv: 0.210 -> 0.450 (does not fail the run)",
+        "    difference +0.240 [+0.120, +0.360], margin 0.050, higher is worse",
         "    10 paired replicates; 34 would decide",
         "    n is too small",
     ]
@@ -188,7 +188,7 @@ def test_a_run_without_a_gate_says_nothing_of_one() -> None:
 
 def test_one_end_of_an_interval_may_be_missing() -> None:
     gate = a_document()["gate"] | {"rows": [a_guard(ci_low=None)]}
-    assert "    difference +0.24 [-, +0.36], margin 0.05, higher is worse" in texts(a_document(gate=gate))
+    assert "    difference +0.240 [-, +0.360], margin 0.050, higher is worse" in texts(a_document(gate=gate))
 
 
 # hostile text
