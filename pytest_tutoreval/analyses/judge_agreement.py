@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Statistic = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], float]
+    StatisticOfDraws = Callable[
+        [npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]], npt.NDArray[np.float64]
+    ]
 
 __all__ = ["agreement_row", "judge_agreement", "judge_agreement_pooled", "judge_ceiling"]
 
@@ -98,7 +101,7 @@ def agreement_row(
 def _agreement(aligned: Sequence[AlignedTurns], pair: JudgePair) -> tuple[tuple[AnalysisPart, ...], list[str]]:
     import numpy as np
 
-    from pytest_tutoreval.inference import quadratic_kappa, spearman
+    from pytest_tutoreval.inference import quadratic_kappa, quadratic_kappa_of_draws, spearman, spearman_of_draws
 
     means = _by_conversation(aligned, _value)
     medians = _by_conversation(aligned, _category)
@@ -109,8 +112,15 @@ def _agreement(aligned: Sequence[AlignedTurns], pair: JudgePair) -> tuple[tuple[
     from_tables = any(score.median is None for part in aligned for score in (*part.first, *part.second))
     notes = [_TABLES if from_tables else _MEDIANS]
     parts = [
-        _interval_part("spearman", spearman, means, SPEARMAN_SEED, notes),
-        _interval_part("kappa", partial(quadratic_kappa, categories=CATEGORIES), medians, KAPPA_SEED, notes),
+        _interval_part("spearman", spearman, spearman_of_draws, means, SPEARMAN_SEED, notes),
+        _interval_part(
+            "kappa",
+            partial(quadratic_kappa, categories=CATEGORIES),
+            partial(quadratic_kappa_of_draws, categories=CATEGORIES),
+            medians,
+            KAPPA_SEED,
+            notes,
+        ),
         AnalysisPart(name="mean_difference", estimate=float(difference.mean()), n=n),
         AnalysisPart(name="mean_absolute_difference", estimate=float(np.abs(difference).mean()), n=n),
         AnalysisPart(name="exact_agreement", estimate=float((gap == 0).mean()), n=int((gap == 0).sum())),
@@ -130,6 +140,7 @@ def _agreement(aligned: Sequence[AlignedTurns], pair: JudgePair) -> tuple[tuple[
 def _interval_part(
     name: str,
     statistic: "Statistic",
+    of_draws: "StatisticOfDraws",
     clusters: Sequence[tuple["npt.NDArray[np.float64]", "npt.NDArray[np.float64]"]],
     seed: int,
     notes: list[str],
@@ -142,7 +153,7 @@ def _interval_part(
     first, second = (np.concatenate([cluster[judge] for cluster in clusters]) for judge in (0, 1))
     try:
         estimate = statistic(first, second)
-        interval = cluster_interval(statistic, clusters, rng=np.random.default_rng(seed), draws=DRAWS)
+        interval = cluster_interval(of_draws, clusters, rng=np.random.default_rng(seed), draws=DRAWS)
     except DegenerateData as exc:
         notes.append(f"{name} is not defined: {exc}")
         return AnalysisPart(name=name, n=int(first.size))

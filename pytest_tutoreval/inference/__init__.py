@@ -1,6 +1,13 @@
 """Statistics on arrays: paired contrast, crossed fit, rater agreement, Holm families, margins and looks of a gate."""
 
-from pytest_tutoreval.inference.agreement import ClusterInterval, cluster_interval, quadratic_kappa, spearman
+from pytest_tutoreval.inference.agreement import (
+    ClusterInterval,
+    cluster_interval,
+    quadratic_kappa,
+    quadratic_kappa_of_draws,
+    spearman,
+    spearman_of_draws,
+)
 from pytest_tutoreval.inference.bootstrap import Interval, percentile_interval
 from pytest_tutoreval.inference.cliffs_delta import cliffs_delta
 from pytest_tutoreval.inference.contrast import Contrast, paired_contrast
@@ -44,9 +51,11 @@ __all__ = [
     "percentile_interval",
     "profile_log_likelihood",
     "quadratic_kappa",
+    "quadratic_kappa_of_draws",
     "signed_rank",
     "smallest_deciding_n",
     "spearman",
+    "spearman_of_draws",
     "spent",
     "two_stage",
 ]

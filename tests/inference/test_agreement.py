@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from pytest_tutoreval.errors import DegenerateData
-from pytest_tutoreval.inference import cluster_interval, quadratic_kappa, spearman
+from pytest_tutoreval.inference import (
+    cluster_interval,
+    quadratic_kappa,
+    quadratic_kappa_of_draws,
+    spearman,
+    spearman_of_draws,
+)
 
 FloatArray = npt.NDArray[np.float64]
 RATING = st.integers(1, 5)
@@ -143,7 +149,7 @@ def test_what_cannot_be_compared_is_named(statistic: object, first: object, seco
 def test_it_is_the_loop_over_single_draws() -> None:
     rng = np.random.default_rng(5)
     clusters = [(rng.integers(1, 6, 4), rng.integers(1, 6, 4)) for _ in range(7)]
-    ours = cluster_interval(spearman, clusters, rng=np.random.default_rng(0), draws=300)
+    ours = cluster_interval(spearman_of_draws, clusters, rng=np.random.default_rng(0), draws=300)
     stream, values = np.random.default_rng(0), []
     for _ in range(300):
         drawn = [clusters[i] for i in stream.choice(7, 7, replace=True)]
@@ -161,10 +167,10 @@ def test_every_item_twice_changes_no_interval(clusters: list[list[tuple[float, f
     once = [columns(cluster) for cluster in clusters]
     twice = [columns(cluster * 2) for cluster in clusters]
     try:
-        expected = cluster_interval(spearman, once, rng=np.random.default_rng(0), draws=50)
+        expected = cluster_interval(spearman_of_draws, once, rng=np.random.default_rng(0), draws=50)
     except DegenerateData:
         return
-    found = cluster_interval(spearman, twice, rng=np.random.default_rng(0), draws=50)
+    found = cluster_interval(spearman_of_draws, twice, rng=np.random.default_rng(0), draws=50)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert found.n_undefined == expected.n_undefined
 
@@ -172,14 +178,14 @@ def test_every_item_twice_changes_no_interval(clusters: list[list[tuple[float, f
 def test_draws_without_a_value_are_counted_and_left_out() -> None:
     clusters = [([5, 5], [5, 4]), ([4, 5], [5, 4])]
     # of draws of two out of two, the first alone is constant for the first rater
-    found = cluster_interval(spearman, clusters, rng=np.random.default_rng(0), draws=200)
+    found = cluster_interval(spearman_of_draws, clusters, rng=np.random.default_rng(0), draws=200)
     drawn = np.random.default_rng(0).choice(2, size=(200, 2))
     assert found.n_undefined == int((drawn == 0).all(axis=1).sum()) > 0
 
 
 def test_a_statistic_without_any_value_has_no_interval() -> None:
     with pytest.raises(DegenerateData, match="defined in none of 20 draws of 1 clusters") as caught:
-        cluster_interval(spearman, [([5, 5], [4, 5])], rng=np.random.default_rng(0), draws=20)
+        cluster_interval(spearman_of_draws, [([5, 5], [4, 5])], rng=np.random.default_rng(0), draws=20)
     assert caught.value.kind == "undefined statistic"
 
 
@@ -194,7 +200,7 @@ def test_a_statistic_without_any_value_has_no_interval() -> None:
 )
 def test_a_wrong_argument_is_named(clusters: list[object], changes: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        cluster_interval(quadratic_kappa, clusters, rng=np.random.default_rng(0), **changes)  # type: ignore[arg-type]
+        cluster_interval(quadratic_kappa_of_draws, clusters, rng=np.random.default_rng(0), **changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -214,7 +220,7 @@ def test_the_interval_covers_what_the_population_has(capsys: pytest.CaptureFixtu
     sets, covered = 300, 0
     for number in range(sets):
         rng = np.random.default_rng([2, number])
-        found = cluster_interval(quadratic_kappa, conversations(rng, 40), rng=rng, draws=400)
+        found = cluster_interval(quadratic_kappa_of_draws, conversations(rng, 40), rng=rng, draws=400)
         covered += found.low <= truth <= found.high
     with capsys.disabled():
         print(f"\nkappa {truth:.3f}: covered by {covered} of {sets} intervals over 40 conversations")
@@ -228,17 +234,30 @@ def test_the_interval_covers_what_the_population_has(capsys: pytest.CaptureFixtu
 def test_counts_are_repeated_items(rows: list[tuple[int, int, int]]) -> None:
     repeated = [(a, b) for a, b, times in rows for _ in range(times)]
     one, other, times = (np.array(column) for column in zip(*rows, strict=True))
+    draws = np.stack([times, np.ones_like(times)])  # a second draw beside it changes nothing
     if not repeated:
-        for statistic in (spearman, quadratic_kappa):
-            with pytest.raises(ValueError, match="not all 0"):
-                statistic(one, other, counts=times)
+        for of_draws in (spearman_of_draws, quadratic_kappa_of_draws):
+            with pytest.raises(ValueError, match="a draw without any item"):
+                of_draws(one, other, draws)
         return
     first, second = (np.array(column, dtype=float) for column in zip(*repeated, strict=True))
-    assert quadratic_kappa(one, other, counts=times) == quadratic_kappa(first, second)
+    assert quadratic_kappa_of_draws(one, other, draws)[0] == quadratic_kappa(first, second)
+    found = spearman_of_draws(one, other, draws)[0]
     try:
-        expected = spearman(first, second)
+        assert found == spearman(first, second)
     except DegenerateData:
-        with pytest.raises(DegenerateData):
-            spearman(one, other, counts=times)
-    else:
-        assert spearman(one, other, counts=times) == expected
+        assert np.isnan(found)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        pytest.param([[1, -1]], "below 0", id="negative"),
+        pytest.param([[1]], "expected whole numbers, 2 a draw", id="length"),
+        pytest.param([1, 1], "expected whole numbers, 2 a draw", id="no-draws"),
+        pytest.param([[0.5, 1.0]], "expected whole numbers, 2 a draw", id="fractions"),
+    ],
+)
+def test_wrong_counts_are_named(counts: list[object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        spearman_of_draws(np.array([1.0, 2.0]), np.array([2.0, 1.0]), np.array(counts))
