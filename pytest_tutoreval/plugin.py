@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tutoreval.baseline_keeper import BaselineKeeper
-from pytest_tutoreval.gate_items import (
+from pytest_tutoreval.running.baseline_keeper import BaselineKeeper
+from pytest_tutoreval.running.gate_items import (
     check_gate_options,
     guard_row,
     is_gate_test,
@@ -20,7 +20,7 @@ from pytest_tutoreval.gate_items import (
     verdict_gate_row,
     withstand,
 )
-from pytest_tutoreval.items import (
+from pytest_tutoreval.running.items import (
     claim_place,
     drop_items_of_no_base,
     find_item_claim,
@@ -31,10 +31,10 @@ from pytest_tutoreval.items import (
     selected_names,
     workbench_of,
 )
-from pytest_tutoreval.live_collector import LiveCollector
-from pytest_tutoreval.options import add_options
-from pytest_tutoreval.recorder import DESELECTED, Recorder, attached_row
-from pytest_tutoreval.run_reports import RunReports
+from pytest_tutoreval.running.live_collector import LiveCollector
+from pytest_tutoreval.running.options import add_options
+from pytest_tutoreval.running.recorder import DESELECTED, Recorder, attached_row
+from pytest_tutoreval.running.run_reports import RunReports
 
 if TYPE_CHECKING:
     from pytest_tutoreval.claims import DecidedClaim
@@ -76,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
     if getattr(config.option, "allure_report_dir", None):
-        from pytest_tutoreval.allure_emitter import register_allure
+        from pytest_tutoreval.running.allure_emitter import register_allure
 
         register_allure(config)
     config.stash[DESELECTED] = 0

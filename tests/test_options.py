@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pytest_tutoreval.errors import ResourceMissing
-from pytest_tutoreval.options import add_options, expand_names
 from pytest_tutoreval.resources import data_folder
+from pytest_tutoreval.running.options import add_options, expand_names
 
 KNOWN = ("sonnet", "gpt", "gemini")
 

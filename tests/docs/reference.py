@@ -8,7 +8,7 @@ import typer
 from _pytest.config.argparsing import Parser
 
 from pytest_tutoreval.cli import app
-from pytest_tutoreval.options import add_options
+from pytest_tutoreval.running.options import add_options
 from tests.docs.pages import DOCS
 
 __all__ = ["TABLED", "cli_commands", "cli_options", "pytest_options", "with_tables"]

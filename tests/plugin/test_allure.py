@@ -226,7 +226,8 @@ def test_the_controller_describes_the_run(pytester: pytest.Pytester, corpus: Pat
 
 def test_without_alluredir_nothing_of_allure_is_imported_by_us(pytester: pytest.Pytester, corpus: Path) -> None:
     write_test(
-        pytester, P1.format(more="", body="import sys; assert 'pytest_tutoreval.allure_emitter' not in sys.modules")
+        pytester,
+        P1.format(more="", body="import sys; assert 'pytest_tutoreval.running.allure_emitter' not in sys.modules"),
     )
     assert run(pytester, "--corpus", corpus, fresh=True).ret == 0
     write_test(

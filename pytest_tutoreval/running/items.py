@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tutoreval.options import ALL, expand_names
+from pytest_tutoreval.running.options import ALL, expand_names
 
 if TYPE_CHECKING:
     from pytest_tutoreval.records.claim import Claim

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_tutoreval.items import selected_names, workbench_of
-from pytest_tutoreval.recorder import Recorder
+from pytest_tutoreval.running.items import selected_names, workbench_of
+from pytest_tutoreval.running.recorder import Recorder
 
 __all__ = ["BaselineKeeper"]
 

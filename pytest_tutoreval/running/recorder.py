@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tutoreval.gate_items import gate_report
-from pytest_tutoreval.items import selected_names, workbench_of
+from pytest_tutoreval.running.gate_items import gate_report
+from pytest_tutoreval.running.items import selected_names, workbench_of
 
 if TYPE_CHECKING:
     from pytest_tutoreval.reporting import RunRecord

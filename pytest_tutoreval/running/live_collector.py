@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 import pytest
 
-from pytest_tutoreval.items import claim_place, item_params, selected_names, workbench_of
+from pytest_tutoreval.running.items import claim_place, item_params, selected_names, workbench_of
 
 __all__ = ["LiveCollector"]
 

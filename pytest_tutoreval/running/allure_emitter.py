@@ -13,7 +13,6 @@ import pytest
 from allure_commons.model2 import TestResult
 
 from pytest_tutoreval.errors import TutorEvalError
-from pytest_tutoreval.items import item_params, workbench_of
 from pytest_tutoreval.reporting.allure import (
     WITHOUT_RESULT,
     AllureEntry,
@@ -25,6 +24,7 @@ from pytest_tutoreval.reporting.allure import (
     stated_message,
 )
 from pytest_tutoreval.reporting.plain import visible
+from pytest_tutoreval.running.items import item_params, workbench_of
 
 __all__ = ["register_allure"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tutoreval.items import item_params, place_marks, selected_names, workbench_of
-from pytest_tutoreval.options import ALL
+from pytest_tutoreval.running.items import item_params, place_marks, selected_names, workbench_of
+from pytest_tutoreval.running.options import ALL
 
 if TYPE_CHECKING:
     from pytest_tutoreval.gating import Gate
