@@ -141,6 +141,8 @@ def plan_power(
             _write(document, to)
         if register is not None:
             typer.echo(_register(plan, register))
+            if asked.opened.lock is not None:
+                typer.echo('the study is locked, so put this on record: tutoreval lock --amend "planned n"')
 
 
 def _numbers(text: str, option: str) -> list[int]:

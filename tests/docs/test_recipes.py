@@ -96,9 +96,7 @@ def test_a_pull_request_that_leaks_more_fails_with_annotations(
     with Shell(project, package=package, variables=github) as shell:
         done = run_all(ours(recipe("github-pull-request.yml")["jobs"]["gate"]), shell)
     assert [ran.code for ran in done] == [0, 0, 1]
-    assert re.search(
-        r"^::error title=regressed%3A leakage mytutor candidate::0\.1878 -> 0\.6822, ", done[-1].said, re.M
-    )
+    assert re.search(r"^::error title=regressed%3A leakage mytutor candidate::0\.188 -> 0\.682, ", done[-1].said, re.M)
     assert "gate: 6 regressed, 0 not decided, 0 held; FAILED" in summary.read_text(encoding="utf-8")
     assert (project / "reports" / "summary.md").is_file()
     assert 'name="verdict"' in (project / "reports" / "junit.xml").read_text(encoding="utf-8")

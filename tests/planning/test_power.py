@@ -354,6 +354,16 @@ def test_the_planned_n_becomes_the_registered_one(tmp_path: Path) -> None:
     assert "a registered n is not rewritten" in output
 
 
+def test_a_locked_study_is_told_to_record_its_planned_n(tmp_path: Path) -> None:
+    study, claim = _study_with_claims(tmp_path)
+    assert CliRunner().invoke(app, ["lock", "--study", str(study)]).exit_code == 0
+    given = ["--study", str(study), "--claim", "X1", "--effect", "leakage=0.5,0.1", "--simulations", "100"]
+    code, output = _invoke(*given, "--replicates", "8", "--register", str(claim))
+    assert code == 0, output
+    assert "tutoreval lock --amend" in output
+    assert CliRunner().invoke(app, ["lock", "--study", str(study), "--amend", "planned n"]).exit_code == 0
+
+
 def test_an_n_that_is_not_enough_is_not_registered(tmp_path: Path) -> None:
     study, claim = _study_with_claims(tmp_path)
     before = claim.read_bytes()
