@@ -230,6 +230,8 @@ class Gate:
             if (place.guard.measure, base, place.condition, place.judge) not in there
             and (place.judge is None or judges is None or place.judge in judges)
         ]
+        if bases is None:
+            rows += [self._no_base(base) for base in self.baseline.bases if base not in self._bases.values()]
         if reasons is None:
             return rows
         named = {before: now for now, before in self._bases.items()}
@@ -364,6 +366,16 @@ class Gate:
             reason=f"cannot be read: {reason}",
             margin=None if place.guard.relative else place.guard.margin,
             worse=place.guard.worse,
+        )
+
+    def _no_base(self, base: str) -> GateRow:
+        return GateRow(
+            kind="measure",
+            guard="every guard",
+            base=base,
+            outcome="not_decided",
+            failed=True,
+            reason=f"cannot be read: the baseline holds {base} and this run does not; choose bases with --base",
         )
 
     def _no_verdict(self, before: BaselineClaim, base: str, reason: str) -> GateRow:

@@ -143,7 +143,7 @@ def margin_p_values(worse: npt.ArrayLike, *, margin: float, draws: int = DRAWS, 
     approximation of a t-test, and no better: where a few sessions are far worse and most are as before, `held` comes
     too easily, because the few are easily missed. Simulated with the true mean on a margin of .10 at alpha .05: shares
     of four turns over six problems, .10 against 0, are falsely `held` with .05 to .07 at n = 6 to 20; over one problem
-    with .08 to .16; a tutor that gives all away in every tenth session with .53 at n = 6, .34 at 10 and .13 at 20
+    with .08 to .18; a tutor that gives all away in every tenth session with .53 at n = 6, .35 at 10 and .12 at 20
     (`regressed` is too rare then). No test of so few can rule out what hardly ever happens. Ties go against a decision.
     The floor is 2**-n: four differences never reach .05.
 

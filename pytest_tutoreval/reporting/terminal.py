@@ -129,8 +129,9 @@ def _gate(document: Row) -> Iterator[Line]:
 def _guard_lines(row: Row) -> Iterator[str]:
     numbers = guard_numbers(row)
     warned = "" if row["failed"] else " (does not fail the run)"
-    yield f"  {outcome_words(row).upper()} {guard_place(row)}: {numbers.before} -> {numbers.now}{warned}"
-    if row["kind"] == "measure":
+    sides = "" if (numbers.before, numbers.now) == ("-", "-") else f": {numbers.before} -> {numbers.now}"
+    yield f"  {outcome_words(row).upper()} {guard_place(row)}{sides}{warned}"
+    if row["estimate"] is not None:
         direction = f", {row['worse']} is worse" if row["worse"] else ""
         yield f"    difference {numbers.difference} {numbers.interval}, margin {numbers.margin}{direction}"
         enough = f"; {row['n_needed']} would decide" if row["n_needed"] is not None else ""

@@ -177,13 +177,14 @@ def test_what_costs_nothing_is_held_in_tokens(candidates: Candidates, tmp_path: 
     nothing = {replicate: {"session": 0.0} for replicate in tokens.values}
     dollars = tokens.model_copy(update={"unit": "dollars", "values": nothing})
     free = Price(input=0.0, output=0.0)
-    for series, unit in (((tokens, dollars), "tokens"), ((dollars,), None)):
+    silent = tokens.model_copy(update={"values": nothing})
+    for series, unit in (((tokens, dollars), "tokens"), ((silent,), None)):
         gate = a_gate(candidates.baseline, {"mytutor": "mytutor"}, cost, price_of=lambda _: free)
         gate.baseline = gate.baseline.model_copy(update={"series": series})
         (row,) = rows(gate, "mytutor", candidates.again).values()
         assert row.unit == unit
         assert row.failed is (unit is None)
-    assert "the baseline's mean is 0 (dollars), and a share of it is no margin" in row.reason
+    assert "the baseline's mean is 0 (tokens), and a share of it is no margin" in row.reason
 
 
 # verdicts
@@ -260,8 +261,12 @@ def test_a_base_of_the_baseline_that_the_run_lacks_is_missing(candidates: Candid
     gate = a_gate(candidates.baseline, {"mytutor": "mytutor"}, LEAKAGE)
     gate.baseline = whole.model_copy(update={"claims": (other,), "bases": ("mytutor", "other")})
     read = [gate.unread_row(place, "-") for place in gate.places("mytutor")]
-    (row,) = gate.missing_rows(read, bases=None, judges=None, reasons={})
-    assert (row.guard, row.base) == ("P1", "other")
+    guards, verdict = gate.missing_rows(read, bases=None, judges=None, reasons={})
+    assert (guards.guard, guards.base, guards.failed) == ("every guard", "other", True)
+    assert "choose bases with --base" in guards.reason
+    assert (verdict.guard, verdict.base) == ("P1", "other")
+    # a look at which no claim has its n reads guards alone, and lacks that base's all the same
+    assert gate.missing_rows(read, bases=None, judges=None, reasons=None) == [guards]
     assert gate.missing_rows(read, bases=["mytutor"], judges=None, reasons={}) == []
 
 

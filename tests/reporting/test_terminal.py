@@ -171,6 +171,14 @@ def test_the_gate_shows_what_did_not_hold_with_the_turns_to_look_at() -> None:
     ]
 
 
+def test_a_guard_that_was_not_read_shows_its_reason_and_no_empty_numbers() -> None:
+    unread = dict.fromkeys(("baseline", "current", "estimate", "ci_low", "ci_high", "margin", "n"))
+    guard = a_guard(outcome="not_decided", failed=True, turns=[], reason="cannot be read: no sessions", **unread)
+    document = a_document(gate=a_document()["gate"] | {"rows": [guard], "failed": 1})
+    shown = section(texts(document), "gate:")
+    assert shown[2:] == [f"  NOT DECIDED {guard['guard']} mine conv", "    cannot be read: no sessions"]
+
+
 def test_a_gate_that_held_is_one_line_and_red_only_where_it_failed() -> None:
     gate = a_document()["gate"] | {"rows": [a_guard(outcome="held", failed=False, turns=[])], "failed": 0}
     passed = claims_section(a_document(gate=gate), path=None)
