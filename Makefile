@@ -3,24 +3,28 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: suites test test-slow test-endurance test-local-model check docs demo bench clean
+.PHONY: suites test test-slow test-endurance test-simulation test-local-model check docs demo bench clean
 
 suites: $(VENV)/.suites
 	$(BIN)/python -m pytest suites --base all -n 8
 
 test: $(VENV)/.test check docs
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n 4 -m "not slow and not endurance and not local_model"
+	$(BIN)/python -m coverage run -m pytest -n 4 -m "not slow and not endurance and not simulation and not local_model"
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report
 
 # Seeded simulations of error rates: minutes, not seconds.
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "slow and not endurance and not local_model"
+	$(BIN)/python -m pytest -n 2 -m "slow and not endurance and not simulation and not local_model"
 
 # kill -9 at 200 seeded moments of a collection and a judging pass.
 test-endurance: $(VENV)/.test
 	$(BIN)/python -m pytest -m endurance
+
+# Hundreds of simulated studies through corpus, judge and gate, held against what the planner promised.
+test-simulation: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m simulation
 
 # A real small model on loopback as tutor, student and judge; about 130 MB of packages, some minutes.
 test-local-model: $(VENV)/.test

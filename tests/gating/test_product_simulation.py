@@ -193,7 +193,7 @@ SIZES = pytest.mark.parametrize("n", [8, 12, 20])
 LARGE = {"studies": 1000, "parts": 10, "part_studies": 150}
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @SIZES
 def test_a_tutor_that_did_not_change_passes_and_is_stopped_as_often_as_promised(tutors: Tutors, n: int) -> None:
     """As `plan power --gate` plans it: one pilot plays both sides."""
@@ -203,7 +203,7 @@ def test_a_tutor_that_did_not_change_passes_and_is_stopped_as_often_as_promised(
     assert real.share(ALL, "regressed") <= SETTINGS.alpha, "a false alarm in the family"
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @SIZES
 def test_a_worse_tutor_is_caught_and_missed_as_often_as_promised(tutors: Tutors, n: int) -> None:
     plan = promised(tutors.released_pilot, tutors.worse_pilot, n, **LARGE)
@@ -212,7 +212,7 @@ def test_a_worse_tutor_is_caught_and_missed_as_often_as_promised(tutors: Tutors,
     assert real.share("leakage", "held") <= SETTINGS.alpha, "leakage is worse than its margin, so held is a miss"
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 def test_a_promise_for_another_size_or_another_tutor_is_told_apart(tutors: Tutors) -> None:
     """Were the tolerance so wide that these pass, the comparisons above would say nothing; here it is rather wider."""
     fewer = {"studies": 400, "parts": 10, "part_studies": 50}
@@ -294,7 +294,7 @@ def limit(share: float) -> float:
     return share + 3 * math.sqrt(share * (1 - share) / N_STUDIES)
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("outcome", ["regressed", "held"])
 @pytest.mark.parametrize("spending", ["obrien_fleming", "pocock"])
 def test_a_sequential_rule_keeps_alpha_over_all_looks(ever: Ever, spending: str, outcome: str) -> None:
@@ -304,7 +304,7 @@ def test_a_sequential_rule_keeps_alpha_over_all_looks(ever: Ever, spending: str,
     assert share >= SETTINGS.alpha / 2
 
 
-@pytest.mark.slow
+@pytest.mark.simulation
 @pytest.mark.parametrize("outcome", ["regressed", "held"])
 def test_as_many_looks_without_a_rule_break_alpha(ever: Ever, outcome: str) -> None:
     assert ever["no rule"][outcome] / N_STUDIES > limit(SETTINGS.alpha)
