@@ -1,6 +1,7 @@
 """Fixtures every room's tests share."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ from hypothesis import settings
 # A busy machine is not a failure: examples are bounded by their number, never by the clock.
 settings.register_profile("tutoreval", deadline=None)
 settings.load_profile("tutoreval")
+
+# A shell that starts the tests in the background has SIGINT ignored; a child told to stop by it would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 
