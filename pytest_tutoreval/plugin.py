@@ -4,26 +4,32 @@ pytest loads this module in every project of the environment, so at import it ne
 pytest; it opens and writes nothing until a claim is collected.
 """
 
-import json
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_tutoreval.running.baseline_keeper import BaselineKeeper
+from pytest_tutoreval.running.carried import (
+    GATE_ROW,
+    REACHED_GATE,
+    ROW,
+    attached_row,
+    carry_row,
+    failure_of,
+    shown,
+)
 from pytest_tutoreval.running.gate_items import (
     check_gate_options,
     guard_row,
     is_gate_test,
     parametrize_guards,
-    skipped_row,
     verdict_gate_row,
     withstand,
 )
 from pytest_tutoreval.running.items import (
     claim_place,
     drop_items_of_no_base,
-    find_item_claim,
     item_params,
     parametrize_analysis,
     parametrize_claim,
@@ -33,7 +39,7 @@ from pytest_tutoreval.running.items import (
 )
 from pytest_tutoreval.running.live_collector import LiveCollector
 from pytest_tutoreval.running.options import add_options
-from pytest_tutoreval.running.recorder import DESELECTED, Recorder, attached_row
+from pytest_tutoreval.running.recorder import DESELECTED, Recorder
 from pytest_tutoreval.running.run_reports import RunReports
 
 if TYPE_CHECKING:
@@ -56,14 +62,6 @@ _MARKERS = (
     "gate: the test holds a guarded measure against the baseline; there under --gate alone",
     "preflight: a gate before a registered run, read with paid calls",
 )
-
-_ROW = pytest.StashKey[dict[str, Any]]()
-_GATE_ROW = pytest.StashKey["GateRow"]()
-_REACHED_GATE = pytest.StashKey[bool]()
-_PROPERTIES = pytest.StashKey[list[tuple[str, str]]]()
-
-# Characters: nobody reads a reason that quotes a whole transcript to its end.
-_MOST_OF_A_REASON = 20_000
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -148,10 +146,10 @@ def decided(request: pytest.FixtureRequest) -> "DecidedClaim":
     try:
         verdict = workbench_of(request.config).decide(place)
     except TutorEvalError as exc:
-        raise _failure(exc) from None  # the reason once, not again as its own cause
-    request.node.stash[_ROW] = verdict.model_dump(mode="json")
+        raise failure_of(exc) from None  # the reason once, not again as its own cause
+    request.node.stash[ROW] = verdict.model_dump(mode="json")
     if (row := verdict_gate_row(request.config, verdict, place.claim)) is not None:
-        request.node.stash[_GATE_ROW] = row
+        request.node.stash[GATE_ROW] = row
     return DecidedClaim(place.claim, verdict)
 
 
@@ -165,17 +163,17 @@ def analysed(request: pytest.FixtureRequest) -> "list[AnalysisRow]":
     try:
         rows = workbench_of(request.config).analyse(name, params["base"], params["judge"])
     except NotInCorpus as exc:
-        pytest.skip(_shown(str(exc)))
+        pytest.skip(shown(str(exc)))
     except TutorEvalError as exc:
-        raise _failure(exc) from None
-    request.node.stash[_ROW] = {"analysis": name, "rows": [row.model_dump(mode="json") for row in rows]}
+        raise failure_of(exc) from None
+    request.node.stash[ROW] = {"analysis": name, "rows": [row.model_dump(mode="json") for row in rows]}
     return rows
 
 
 @pytest.fixture
 def guarded(request: pytest.FixtureRequest) -> "GateRow":
     """A guarded measure held against the baseline. The item fails after its test where the guard fails the run."""
-    row = request.node.stash[_GATE_ROW] = guard_row(request.node)
+    row = request.node.stash[GATE_ROW] = guard_row(request.node)
     return row
 
 
@@ -183,9 +181,9 @@ def guarded(request: pytest.FixtureRequest) -> "GateRow":
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Fail an item that regressed, once its test has passed: an ordinary failure, so that all reports agree on it."""
     result = yield
-    row = pyfuncitem.stash.get(_GATE_ROW, None)
+    row = pyfuncitem.stash.get(GATE_ROW, None)
     if row is not None:
-        pyfuncitem.stash[_REACHED_GATE] = True
+        pyfuncitem.stash[REACHED_GATE] = True
         withstand(row)
     return result
 
@@ -199,19 +197,7 @@ def gate_reading(request: pytest.FixtureRequest) -> "GateReading":
     try:
         return workbench_of(request.config).gate_reading(params["base"], params["gate"])
     except TutorEvalError as exc:
-        raise _failure(exc) from None  # the reason once, not again as its own cause
-
-
-def _failure(exc: Exception) -> BaseException:
-    """Return the failure of an item that came to nothing, for its reason: no traceback of ours helps a reader."""
-    return pytest.fail.Exception(_shown(str(exc)), pytrace=False)
-
-
-def _shown(text: str, *, limit: int | None = _MOST_OF_A_REASON) -> str:
-    """Return a text as it may reach a terminal, a worker's channel and a file: it may quote what a model wrote."""
-    from pytest_tutoreval.reporting.plain import visible
-
-    return visible(text, lines=True, limit=limit)
+        raise failure_of(exc) from None  # the reason once, not again as its own cause
 
 
 # Verdicts travel on reports, as one ASCII string: nothing else survives every worker
@@ -221,96 +207,8 @@ def _shown(text: str, *, limit: int | None = _MOST_OF_A_REASON) -> str:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Attach an item's row to its report: what it came to once its test has passed, or why there is nothing."""
     report = yield
-    marker = item.get_closest_marker("claim") or item.get_closest_marker("analysis")
-    row = None if marker is None else _row_of(item, marker, report)
-    guard = _guard_of(item, report)
-    if marker is not None or guard is not None:
-        _keep_harmless(report)
-    carried = dict(row or {})
-    if row is not None and marker is not None and marker.name == "claim":
-        carried |= _registration(item, marker)
-    if guard is not None:
-        carried["gate"] = guard.model_dump(mode="json")
-    if carried:
-        report.tutoreval = json.dumps(carried, ensure_ascii=True, allow_nan=False)
-        _state_properties(item, report, carried)
+    carry_row(item, report)
     return report
-
-
-def _guard_of(item: pytest.Item, report: pytest.TestReport) -> "GateRow | None":
-    """Return a guard's row once its test has passed, or where its test was skipped; None where it has none."""
-    if report.when == "call" and _reached_gate(item):
-        return item.stash.get(_GATE_ROW, None)
-    if report.skipped and item.get_closest_marker("gate") is not None:
-        return skipped_row(item, _shown(getattr(report, "wasxfail", "") or _skip_reason(report)))
-    return None
-
-
-def _reached_gate(item: pytest.Item) -> bool:
-    """Return whether the item's test has passed and its guard was held against the baseline."""
-    return item.stash.get(_REACHED_GATE, False)
-
-
-def _registration(item: pytest.Item, marker: pytest.Mark) -> dict[str, Any]:
-    """Return what was registered of an item's claim: the process that reports does not read claim files."""
-    claim, _ = find_item_claim(item, marker)
-    return {"registration": claim.model_dump(mode="json")}
-
-
-def _keep_harmless(report: pytest.TestReport) -> None:
-    """Spell out what would steer a terminal, or end the run: no worker's channel carries a lone surrogate."""
-    if hasattr(report, "wasxfail"):
-        report.wasxfail = _shown(report.wasxfail)
-    if isinstance(report.longrepr, tuple):
-        path, line, reason = report.longrepr
-        report.longrepr = path, line, _shown(reason)
-    elif report.longrepr is not None and (shown := _shown(report.longreprtext, limit=None)) != report.longreprtext:
-        report.longrepr = shown
-
-
-def _state_properties(item: pytest.Item, report: pytest.TestReport, row: dict[str, Any]) -> None:
-    """State a row for JUnit, in place of an earlier phase's: what fails after its claim was decided has no verdict."""
-    from pytest_tutoreval.reporting.junit import case_properties, guard_properties
-
-    stated = case_properties(row) if "claim" in row or "analysis" in row else guard_properties(row["gate"])
-    if "gate" in row and "claim" in row:
-        stated.append(("gate", row["gate"]["outcome"].replace("_", " ")))
-    others = [pair for pair in item.user_properties if pair not in item.stash.get(_PROPERTIES, [])]
-    item.stash[_PROPERTIES] = stated
-    item.user_properties[:] = [*others, *stated]
-    report.user_properties = list(item.user_properties)
-
-
-def _row_of(item: pytest.Item, marker: pytest.Mark, report: pytest.TestReport) -> dict[str, Any] | None:
-    if report.passed or (report.when == "call" and _reached_gate(item)):
-        return item.stash.get(_ROW, None) if report.when == "call" else None
-    params = item_params(item)
-    if report.skipped:
-        reason = _skip_reason(report)
-        if marker.name == "claim":
-            reason = f"the test was skipped, and a skip decides nothing: {reason}"
-    else:
-        reason = _failure_reason(report)
-    return {
-        marker.name: marker.args[0],
-        "base": params.get("base") or ("-" if marker.name == "claim" else None),
-        "judge": params.get("judge"),
-        "reason": _shown(reason) or "no reason given",
-    }
-
-
-def _failure_reason(report: pytest.TestReport) -> str:
-    """Return why a claim was not evaluable, or, where something else broke, where and the first line of its error."""
-    crash = getattr(report.longrepr, "reprcrash", None)
-    message = crash.message if crash else f"Failed: {report.longreprtext.strip()}"
-    if report.when == "setup" and message.startswith("Failed: "):
-        return report.longreprtext.strip()
-    return f"the test failed at {report.when}: {message.removeprefix('Failed: ').partition(chr(10))[0]}"
-
-
-def _skip_reason(report: pytest.TestReport) -> str:
-    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-    return reason.removeprefix("Skipped: ")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,7 +3,6 @@
 Imported only under `--alluredir`, so that nobody else pays for allure.
 """
 
-import json
 from collections.abc import Generator
 from typing import Any
 
@@ -24,6 +23,7 @@ from pytest_tutoreval.reporting.allure import (
     stated_message,
 )
 from pytest_tutoreval.reporting.plain import visible
+from pytest_tutoreval.running.carried import attached_row
 from pytest_tutoreval.running.items import item_params, workbench_of
 
 __all__ = ["register_allure"]
@@ -52,7 +52,7 @@ class AllureEmitter:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Keep an item's row as it arrives, a reason over what went before, and tell all at the end."""
         report = yield
-        row = json.loads(getattr(report, "tutoreval", "{}"))
+        row = attached_row(report) or {}
         known = item.stash.get(_ROW, {})
         if row and "reason" not in known:
             guard = {"gate": known["gate"]} if "gate" in known else {}  # it was read, whatever broke afterwards

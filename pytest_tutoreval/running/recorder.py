@@ -1,6 +1,5 @@
 """What a run came to, gathered in the process that reports, and written once it is over."""
 
-import json
 import os
 import re
 import time
@@ -11,22 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_tutoreval.running.carried import attached_row
 from pytest_tutoreval.running.gate_items import gate_report
 from pytest_tutoreval.running.items import selected_names, workbench_of
 
 if TYPE_CHECKING:
     from pytest_tutoreval.reporting import RunRecord
 
-__all__ = ["DESELECTED", "Recorder", "attached_row"]
+__all__ = ["DESELECTED", "Recorder"]
 
 DESELECTED = pytest.StashKey[int]()
-
-
-def attached_row(report: pytest.TestReport) -> dict[str, Any] | None:
-    """Return the row an item's report carries, or None where it carries none."""
-    text = getattr(report, "tutoreval", None)
-    row: dict[str, Any] | None = json.loads(text) if text else None
-    return row
 
 
 class Recorder:
