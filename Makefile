@@ -10,13 +10,13 @@ suites: $(VENV)/.suites
 
 test: $(VENV)/.test check docs
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n 4 -m "not slow and not endurance and not simulation and not local_model"
+	$(BIN)/python -m coverage run -m pytest -n 4 --dist worksteal -m "not slow and not endurance and not simulation and not local_model"
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report
 
 # Seeded simulations of error rates: minutes, not seconds.
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 -m "slow and not endurance and not simulation and not local_model"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not endurance and not simulation and not local_model"
 
 # kill -9 at 200 seeded moments of a collection and a judging pass.
 test-endurance: $(VENV)/.test
