@@ -11,7 +11,7 @@ from tests.reporting.documents import HOSTILE, HOSTILE_TEXT, a_document, a_guard
 
 # As the runner reads a command (actions/runner, ActionCommand.TryParseV2): properties end at the first `::`.
 COMMAND = re.compile(r"::(?P<level>\w+) title=(?P<title>[^:,\r\n]*)::(?P<message>[^\r\n]*)")
-NUMBERS = "0.21 -> 0.45, difference +0.24 [+0.12, +0.36], margin 0.05, n 10. "
+NUMBERS = "0.210 -> 0.450, difference +0.240 [+0.120, +0.360], margin 0.050, n 10. "
 
 
 def unescape(text: str) -> str:

@@ -114,7 +114,7 @@ def test_what_regressed_comes_before_what_held() -> None:
     outcomes = re.findall(r'<article class="card (\w+)"', section[0])
     assert outcomes == ["regressed", "regressed", "inconclusive", "supported"]
     text = Page(section[0]).text
-    for word in ("leakage is worse by more than the margin", "0.21", "0.45", "+0.24", "[+0.12, +0.36]", "0.05"):
+    for word in ("leakage is worse by more than the margin", "0.210", "0.450", "+0.240", "[+0.120, +0.360]", "0.050"):
         assert word in text
 
 
