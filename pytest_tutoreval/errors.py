@@ -32,6 +32,8 @@ TutorEvalError
 Every message says where, what was found, what was expected and what to do next.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 __all__ = [
@@ -63,7 +65,14 @@ __all__ = [
     "TamperedInstrument",
     "TutorEvalError",
     "UnpairedError",
+    "did_you_mean",
 ]
+
+
+def did_you_mean(found: object, known: Iterable[str]) -> str:
+    """Return the hint an error about an unknown name ends in, with a space before it; nothing where none is near."""
+    near = get_close_matches(str(found), list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 class TutorEvalError(Exception):

@@ -24,6 +24,7 @@ __all__ = [
 # Of the hooks, and of the entry points by which packages are found.
 PROJECT = "tutoreval"
 
+# A spec is never called, only read for its name and its arguments; its body is there for the type checker.
 _hookspec = pluggy.HookspecMarker(PROJECT)
 
 

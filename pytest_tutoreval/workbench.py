@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_tutoreval.analyses import Analysis, AnalysisInput, compare_with_released
-from pytest_tutoreval.claims import decide_claim, most_registered, read_claims, registered_claims
+from pytest_tutoreval.claims import decide_claim, known_claims, most_registered, registered_claims
 from pytest_tutoreval.errors import ConfigurationProblem, NotEvaluable
 from pytest_tutoreval.extending import loaded_extensions
 from pytest_tutoreval.frozen import open_study
@@ -203,7 +203,7 @@ class Workbench:
     @cached_property
     def _study_replicates(self) -> CorpusMeasures:
         """The measures without replicates that a claim of the study file registers beyond the study's n."""
-        known = {**registered_claims(), **(read_claims(self.claims) if self.claims else {})}
+        known = known_claims(self.claims)
         manifest, n = self.measures.corpus.manifest, self._instrument.study.protocol.replicates
         most = {cell: most_registered(cell, known) or n for cell in product(manifest.bases, manifest.conditions)}
         if max(most.values(), default=n) <= n:
@@ -244,7 +244,7 @@ class Workbench:
     def _prices(self, path: Path | None) -> "dict[str, Price]":
         from pytest_tutoreval.providers.money import read_prices
 
-        return {**read_prices(path), **self._study_file.prices}
+        return read_prices(path, own=self._study_file.prices)
 
     def _live_run(self, needs: "Needs", settings: LiveSettings) -> "LiveRun":
         from pytest_tutoreval.live import LiveRun

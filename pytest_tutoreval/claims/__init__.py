@@ -15,6 +15,7 @@ from pytest_tutoreval.claims.decision import decide_claim
 from pytest_tutoreval.claims.registry import (
     bundled_claims,
     find_claim,
+    known_claims,
     read_claim,
     read_claims,
     register_claims,
@@ -31,6 +32,7 @@ __all__ = [
     "find_claim",
     "home_of",
     "item_bases",
+    "known_claims",
     "most_registered",
     "parts_of",
     "rated_cells_of",

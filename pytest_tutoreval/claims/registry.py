@@ -1,6 +1,5 @@
 """Claim files: read, checked, every problem named at once."""
 
-import difflib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -9,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_tutoreval.errors import ClaimFileError, ExtensionError
+from pytest_tutoreval.errors import ClaimFileError, ExtensionError, did_you_mean
 from pytest_tutoreval.measures import TURN_OUTCOMES, is_judged, known_measures
 from pytest_tutoreval.records.base import Record
 from pytest_tutoreval.records.claim import (
@@ -27,6 +26,7 @@ __all__ = [
     "PACKAGE_CLAIMS",
     "bundled_claims",
     "find_claim",
+    "known_claims",
     "read_claim",
     "read_claims",
     "register_claims",
@@ -88,12 +88,7 @@ def _legs(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _unknown(field: str, found: object, what: str, known: Iterable[str]) -> str:
-    return f"{field} = {found!r} is not a known {what}. Known: {', '.join(sorted(known))}.{_hint(found, known)}"
-
-
-def _hint(found: object, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(found), list(known), n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    return f"{field} = {found!r} is not a known {what}. Known: {', '.join(sorted(known))}.{did_you_mean(found, known)}"
 
 
 def _judge_binding(fields: Mapping[str, Any]) -> list[str]:
@@ -119,7 +114,7 @@ def _invalid_fields(error: ValidationError) -> list[str]:
         elif problem["type"] == "value_error":  # our own words, which go on from what was found
             problems.append(f"{where} = {problem['input']!r} {problem['msg'].removeprefix('Value error, ')}")
         elif problem["type"] == "extra_forbidden" and len(path) == 1:
-            hint = _hint(where, _FORMS[str(form)].model_fields)
+            hint = did_you_mean(where, _FORMS[str(form)].model_fields)
             problems.append(f"{where}: {problem['msg']} (found {problem['input']!r:.60}){hint and '.' + hint}")
         else:
             problems.append(f"{where or 'claim'}: {problem['msg']} (found {problem['input']!r:.60})")
@@ -184,6 +179,25 @@ def register_claims(folder: Path, *, by: str) -> Mapping[str, Callable[[], None]
     return added
 
 
+def known_claims(*folders: Path | None) -> dict[str, Claim]:
+    """Return the registered claims, then a user's own in these folders; a folder that is not there holds none.
+
+    Raises
+    ------
+    ClaimFileError
+        A claim file is wrong, or its id is registered already.
+    """
+    known = dict(registered_claims())
+    for folder in _own_folders(*folders):
+        clash = sorted(path.stem for path in folder.glob("*.toml") if path.stem in known)
+        if clash:
+            raise ClaimFileError(
+                folder, [f"{word}.toml: this id is registered already; choose another" for word in clash]
+            )
+        known |= read_claims(folder)
+    return known
+
+
 def find_claim(name: str, beside: Path, study: Path | None = None) -> tuple[Claim, Mapping[str, Claim]]:
     """Return a claim and the claims it may refer to: a user's own, `NAME.toml`, or a registered one.
 
@@ -194,15 +208,8 @@ def find_claim(name: str, beside: Path, study: Path | None = None) -> tuple[Clai
     ClaimFileError
         No place has it, or a joint claim names a member that does not exist or contradicts its judge binding.
     """
-    known = dict(registered_claims())
+    known = known_claims(beside / "claims", study)
     own = study or beside / "claims"
-    for folder in _own_folders(beside / "claims", study):
-        clash = sorted(path.stem for path in folder.glob("*.toml") if path.stem in known)
-        if clash:
-            raise ClaimFileError(
-                folder, [f"{word}.toml: this id is registered already; choose another" for word in clash]
-            )
-        known |= read_claims(folder)
     if name not in known:
         raise ClaimFileError(
             own / f"{name}.toml", [f"no such claim file, and no registered claim {name!r}. Known: {', '.join(known)}."]

@@ -121,7 +121,7 @@ def live_run(
         needs=Needs(ratings=crossed.ratings) if rated_only else crossed,
         study_file=file,
         study_folder=study.parent if study else Path(),
-        prices={**read_prices(prices), **file.prices},
+        prices=read_prices(prices, own=file.prices),
         budget=budget,
         max_retries=max_retries,
         answerer=replay_answerer(replay, instrument.sha256) if replay else None,

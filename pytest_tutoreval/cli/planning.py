@@ -176,11 +176,15 @@ class _Asked:
     def measures(self) -> "CorpusMeasures | None":
         """The pilot's, None where effects are stated. Raises ConfigurationProblem unless exactly one is given."""
         from pytest_tutoreval.errors import ConfigurationProblem
-        from pytest_tutoreval.workbench import Workbench
+        from pytest_tutoreval.measures import CorpusMeasures
+        from pytest_tutoreval.store import open_corpus
 
         if bool(self.effects) == (self.corpus is not None):
             raise ConfigurationProblem("plan power needs --corpus PILOT or --effect measure=mean,sd, one of the two")
-        return None if self.corpus is None else Workbench(self.corpus, study_file=self.study).measures
+        if self.corpus is None:
+            return None
+        instrument = self.opened.instrument
+        return CorpusMeasures(open_corpus(self.corpus, instrument=instrument.sha256), instrument)
 
     @property
     def pricing(self) -> "Pricing":
@@ -188,14 +192,14 @@ class _Asked:
         from pytest_tutoreval.providers.money import read_prices
 
         file = self.opened.file
-        return Pricing(self.opened.instrument, {**read_prices(self.prices), **file.prices}, file)
+        return Pricing(self.opened.instrument, read_prices(self.prices, own=file.prices), file)
 
     def plan_claims(self, names: list[str]) -> "StudyPlan":
-        from pytest_tutoreval.claims import read_claims, registered_claims
+        from pytest_tutoreval.claims import known_claims
         from pytest_tutoreval.errors import ConfigurationProblem
         from pytest_tutoreval.planning import PilotSource, Source, StatedSource, parse_effect, plan_claims
 
-        known = {**registered_claims(), **(read_claims(self.opened.claims) if self.opened.claims else {})}
+        known = known_claims(self.opened.claims)
         if unknown := [name for name in names if name not in known]:
             raise ConfigurationProblem(f"--claim: unknown {', '.join(unknown)} (known: {', '.join(known)})")
         stated = dict(map(parse_effect, self.effects))

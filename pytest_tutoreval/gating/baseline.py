@@ -104,29 +104,12 @@ def refuse_other_provenance(path: Path, baseline: Baseline, corpus: Corpus) -> N
 
 def refuse_mixed_data(corpus: Corpus) -> None:
     """Raise BaselineError where a file of a corpus states another provenance than the corpus does."""
-    stated = corpus.manifest.provenance
-    for path in _data_files(corpus):
-        found = _provenance(path)
-        if found not in (None, stated):
-            raise BaselineError(
-                f"{path}: {found} data in a corpus that is {stated}; simulated and real data are never mixed: move the "
-                "file out of the corpus"
-            )
-
-
-def _data_files(corpus: Corpus) -> Iterable[Path]:
-    for part in ("sessions", "ratings"):
-        yield from sorted((corpus.folder / part).rglob("*.jsonl"))
-
-
-def _provenance(path: Path) -> str | None:
-    """Return what a file's header line says; a header that cannot be read is for the file's reader to diagnose."""
-    try:
-        with path.open("rb") as lines:
-            header = json.loads(lines.readline())
-        return header.get("provenance") if isinstance(header, dict) else None
-    except (OSError, ValueError):
-        return None
+    if corpus.stray is not None:
+        path, found = corpus.stray
+        raise BaselineError(
+            f"{path}: {found} data in a corpus that is {corpus.manifest.provenance}; simulated and real data are never "
+            "mixed: move the file out of the corpus"
+        )
 
 
 def make_baseline(

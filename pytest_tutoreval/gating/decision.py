@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_tutoreval.errors import BaselineError, ConfigurationProblem, CorpusError, NotEvaluable
 from pytest_tutoreval.frozen import Instrument
@@ -354,6 +354,16 @@ class Gate:
 
     def unread_row(self, place: GuardPlace, reason: str) -> GateRow:
         """Return the row of a guard that cannot be read: not decided, and it fails whatever the policy for that."""
+        return self._row_at(
+            place,
+            outcome="not_decided",
+            failed=True,
+            reason=f"cannot be read: {reason}",
+            margin=None if place.guard.relative else place.guard.margin,
+        )
+
+    def _row_at(self, place: GuardPlace, **found: Any) -> GateRow:
+        """Return the row of a guard, with what was found there."""
         return GateRow(
             kind="measure",
             guard=place.guard.measure,
@@ -361,11 +371,8 @@ class Gate:
             judge=place.judge,
             condition=place.condition,
             baseline_base=self._other_base(place.base),
-            outcome="not_decided",
-            failed=True,
-            reason=f"cannot be read: {reason}",
-            margin=None if place.guard.relative else place.guard.margin,
             worse=place.guard.worse,
+            **found,
         )
 
     def _no_base(self, base: str) -> GateRow:
@@ -416,13 +423,8 @@ class Gate:
                 at_most=_SHOWN_TURNS,
             )
         )
-        row = GateRow(
-            kind="measure",
-            guard=place.guard.measure,
-            base=place.base,
-            judge=place.judge,
-            condition=place.condition,
-            baseline_base=self._other_base(place.base),
+        row = self._row_at(
+            place,
             unit=pairs.unit,
             outcome=decision.outcome,
             failed=self._fails(decision.outcome),
@@ -433,7 +435,6 @@ class Gate:
             ci_low=low,
             ci_high=high,
             margin=pairs.margin,
-            worse=place.guard.worse,
             p_regressed=decision.p_regressed,
             p_held=decision.p_held,
             n=decision.n,

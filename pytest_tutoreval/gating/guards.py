@@ -1,11 +1,10 @@
 """What is guarded: measures per replicate and problem, the default margins, and the turns that show a worsening."""
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_tutoreval.errors import ConfigurationProblem
+from pytest_tutoreval.errors import ConfigurationProblem, did_you_mean
 from pytest_tutoreval.measures import Cell, CellScores, CorpusMeasures, SessionMeasure
 from pytest_tutoreval.records.baseline import GuardedSeries
 from pytest_tutoreval.records.gate import Guard
@@ -229,8 +228,7 @@ def check_guards(guards: Sequence[Guard], conditions: Sequence[str]) -> None:
     taken: set[tuple[str, str]] = set()
     for guard in guards:
         if guard.measure not in GUARDED_MEASURES:
-            near = difflib.get_close_matches(guard.measure, list(GUARDED_MEASURES), n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(guard.measure, GUARDED_MEASURES)
             raise ConfigurationProblem(
                 f"guards: measure = {guard.measure!r} is no guarded measure. Known: "
                 f"{', '.join(GUARDED_MEASURES)}.{hint}"
@@ -258,7 +256,7 @@ def reading_of(
     measures: CorpusMeasures, base: str, condition: str, measure: GuardedMeasure, judge: str | None
 ) -> Reading:
     scores = measures.scores(base, condition, judge, measure.name) if measure.judged and judge else None
-    problems = tuple(problem.id for problem in measures.instrument.problems if problem.phase == "training")
+    problems = tuple(problem.id for problem in measures.instrument.training)
     return Reading(measures, measures.cell(base, condition), problems, scores)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_tutoreval.measures.corpus import Cell, CellScores, CorpusMeasures
+from pytest_tutoreval.store import BaseTables
 
 __all__ = ["FirstReplicates"]
 
@@ -41,6 +42,9 @@ class FirstReplicates(CorpusMeasures):
         left_out = self._left_out(base, condition)
         scores.turns = {turn: score for turn, score in scores.turns.items() if turn.replicate not in left_out}
         return scores
+
+    def _base_tables(self, base: str, condition: str) -> BaseTables:
+        return self.whole._base_tables(base, condition)  # parsed once, however many claims cut them
 
     def unused(self, base: str, condition: str) -> list[int]:
         """Return the replicates of a cell that are on disk and left out."""

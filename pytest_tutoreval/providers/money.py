@@ -140,8 +140,10 @@ class Purse:
         return self.routes.setdefault(f"{route.provider}/{route.model}", Spending())
 
 
-def read_prices(path: Path | None = None) -> dict[str, Price]:
+def read_prices(path: Path | None = None, *, own: Mapping[str, Price] | None = None) -> dict[str, Price]:
     """Return the prices in a file, by default the bundled one, which knows only what could be looked up.
+
+    `own` are those of the user's study file, which go first.
 
     Raises
     ------
@@ -151,7 +153,7 @@ def read_prices(path: Path | None = None) -> dict[str, Price]:
     place = path or Path(__file__).with_name("prices.toml")
     try:
         fields = tomllib.loads(place.read_text(encoding="utf-8"))
-        return {name: Price.model_validate(price) for name, price in fields.items()}
+        return {name: Price.model_validate(price) for name, price in fields.items()} | dict(own or {})
     except ValidationError as exc:
         problem = exc.errors(include_url=False, include_context=False)[0]
         raise ConfigurationProblem(f"{place}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from exc

@@ -5,12 +5,11 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_tutoreval.errors import ExtensionError
+from pytest_tutoreval.errors import ExtensionError, did_you_mean
 from pytest_tutoreval.frozen import Instrument
 from pytest_tutoreval.providers.anthropic import AnthropicMessages
 from pytest_tutoreval.providers.client import Client, RetryPolicy, RouteClient
@@ -118,12 +117,11 @@ def wire_format(route: Route) -> WireFormat:
     if (wire := FORMATS.get(route.provider)) is not None:
         return wire
     known = sorted((*FORMATS, *IN_PROCESS))
-    near = get_close_matches(route.provider, known, n=1)
     raise UnknownProvider(
         route,
         "provider",
         f"= {route.provider!r} is not a known provider.",
-        f"Known: {', '.join(known)}.{f' Did you mean {near[0]!r}?' if near else ''}",
+        f"Known: {', '.join(known)}.{did_you_mean(route.provider, known)}",
     )
 
 

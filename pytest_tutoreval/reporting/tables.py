@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_tutoreval.reporting.numbers import p_value, signed
+from pytest_tutoreval.reporting.words import SIMULATED
 
 __all__ = [
     "ABSENT",
@@ -24,9 +25,6 @@ __all__ = [
 ABSENT = "\N{EM DASH}"
 
 _DASH = f"{ABSENT} marks a cell without a value; its letter gives the reason."
-
-# What every table and figure of a simulated corpus says first.
-SIMULATED = "SIMULATED DATA, scripted agents took part"
 
 
 @dataclass(frozen=True)

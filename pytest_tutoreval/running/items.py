@@ -31,6 +31,8 @@ UNJUDGED = "unjudged"
 NOWHERE = "nowhere"
 
 _WORKBENCH = pytest.StashKey["Workbench"]()
+# An item's claim files are read once, however many hooks ask for its claim.
+_CLAIM = pytest.StashKey["tuple[Claim, Mapping[str, Claim]]"]()
 
 
 def workbench_of(config: pytest.Config) -> "Workbench":
@@ -190,12 +192,16 @@ def find_item_claim(node: pytest.Item, marker: pytest.Mark) -> "tuple[Claim, Map
     from pytest_tutoreval.claims import find_claim
     from pytest_tutoreval.errors import TutorEvalError
 
+    if _CLAIM in node.stash:
+        return node.stash[_CLAIM]
     if len(marker.args) != 1 or not isinstance(marker.args[0], str):
         raise pytest.Collector.CollectError(f"{node.name}: the claim marker takes one claim id, as in claim('P1')")
     try:
-        return find_claim(marker.args[0], node.path.parent, workbench_of(node.config).claims)
+        found = find_claim(marker.args[0], node.path.parent, workbench_of(node.config).claims)
     except TutorEvalError as exc:
         raise pytest.Collector.CollectError(str(exc)) from exc
+    node.stash[_CLAIM] = found
+    return found
 
 
 def bare_mark(config: pytest.Config, name: str) -> pytest.MarkDecorator:

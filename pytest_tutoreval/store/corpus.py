@@ -75,6 +75,15 @@ def file_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _stated_provenance(path: Path) -> str | None:
+    try:
+        with path.open("rb") as lines:
+            header = json.loads(lines.readline())
+        return header.get("provenance") if isinstance(header, dict) else None
+    except (OSError, ValueError):
+        return None
+
+
 class Corpus:
     """An opened corpus. Files are read when asked for, and a sealed file must still have its digest."""
 
@@ -116,6 +125,19 @@ class Corpus:
                 if path.is_file() and name not in digests:
                     digests[name] = file_digest(path.read_bytes())
         return file_digest("".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items())).encode())
+
+    @cached_property
+    def stray(self) -> tuple[Path, str] | None:
+        """A session or rating file that states another provenance than the manifest, and which; None where none does.
+
+        A header that cannot be read is for the file's reader to diagnose.
+        """
+        for part in ("sessions", "ratings"):
+            for path in sorted((self.folder / part).rglob("*.jsonl")):
+                found = _stated_provenance(path)
+                if found not in (None, self.manifest.provenance):
+                    return path, str(found)
+        return None
 
     def session_keys(self, base: str, condition: str) -> list[SessionKey]:
         """Return the sessions of a cell, in replicate order.

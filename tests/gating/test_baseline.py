@@ -11,7 +11,7 @@ from pytest_tutoreval.errors import BaselineError
 from pytest_tutoreval.frozen import load_instrument
 from pytest_tutoreval.gating import make_baseline, read_baseline, refuse_other_provenance, write_baseline
 from pytest_tutoreval.records.baseline import Baseline
-from pytest_tutoreval.store import open_corpus
+from pytest_tutoreval.store import Corpus, open_corpus
 from tests.gating.candidates import RUN, Candidates, a_baseline, simulated
 from tests.store.corpora import decide, edit_lines, measures_of, stamp
 
@@ -91,11 +91,12 @@ def test_simulated_and_real_data_are_never_compared(candidates: Candidates, tmp_
     corpus = open_corpus(candidates.released)
     baseline = read_baseline(candidates.baseline, load_instrument())
     refuse_other_provenance(candidates.baseline, baseline, corpus)
-    corpus.manifest = corpus.manifest.model_copy(update={"provenance": "imported"})
+    imported = corpus.manifest.model_copy(update={"provenance": "imported"})
+    corpus = Corpus(corpus.folder, imported)
     with pytest.raises(BaselineError, match="simulated data in a corpus that is imported"):
         refuse_other_provenance(candidates.baseline, baseline, corpus)
     (tmp_path / "empty").mkdir()
-    corpus.folder = tmp_path / "empty"
+    corpus = Corpus(tmp_path / "empty", imported)
     with pytest.raises(BaselineError, match=r"made from simulated data .*, this corpus is imported"):
         refuse_other_provenance(candidates.baseline, baseline, corpus)
 
